@@ -76,7 +76,7 @@ func TestNodesAreEmptiedWithinTheirBudget(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := c.open()
 			if w.evidence.Fleet = c.ledger; c.share > 0 {
-				w.policy.Removal.Emptied = c.share
+				w.policy.Removal.Emptied.Percent = c.share
 			}
 			err := w.check()
 			var refusal *guard.Refusal

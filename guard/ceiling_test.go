@@ -45,7 +45,7 @@ func TestGPUsOfTheClusterAreBounded(t *testing.T) {
 			for _, n := range w.objects.Nodes {
 				n.Status.Capacity["nvidia.com/gpu"] = resource.MustParse("1")
 			}
-			w.policy.Growth.GPUs = []policy.GPUTotal{{Kind: "nvidia.com/gpu", Max: c.most}}
+			w.policy.Growth.Max.GPUs = []policy.GPUTotal{{Kind: "nvidia.com/gpu", Max: c.most}}
 			var got string
 			if refusal := new(guard.Refusal); errors.As(w.check(), &refusal) {
 				got = refusal.Property

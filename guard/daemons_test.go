@@ -34,7 +34,7 @@ func workers() []cluster.PodSelector {
 func dismissingWork() *world {
 	w := dismissing()
 	w.daemon(Labelled("app", "worker"))
-	w.policy.Removal.DaemonWork, w.policy.Removal.Work = workers(), []policy.WorkRule{{Namespace: "default"}}
+	w.policy.Removal.Work.Daemons, w.policy.Removal.Work.Evict = workers(), []policy.WorkRule{{Namespace: "default"}}
 	return w
 }
 
@@ -53,7 +53,7 @@ func TestADaemonsWorkStaysUnlessThePolicySaysSo(t *testing.T) {
 		"with one that is not to be disrupted":              {deleting, func(w *world) { w.daemon(Annotated(disrupt, "true")) }, true},
 		"with one that is not to be disrupted yet":          {deleting, func(w *world) { w.daemon(Annotated(disrupt, "1h"), started) }, true},
 		"with one that was not to be disrupted":             {deleting, func(w *world) { w.daemon(Annotated(disrupt, "30s"), started) }, false},
-		"with one that the operator chooses":                {deleting, func(w *world) { w.daemon(Labelled("app", "worker")); w.policy.Removal.DaemonWork = workers() }, true},
+		"with one that the operator chooses":                {deleting, func(w *world) { w.daemon(Labelled("app", "worker")); w.policy.Removal.Work.Daemons = workers() }, true},
 		"with one that its group chooses":                   {deleting, func(w *world) { w.daemon(Labelled("app", "worker")); w.groups[0].Options.DaemonWork = workers() }, true},
 		"with one that another group chooses": {deleting, func(w *world) {
 			w.daemon(Labelled("app", "worker"))
@@ -69,7 +69,7 @@ func TestADaemonsWorkStaysUnlessThePolicySaysSo(t *testing.T) {
 			w.write = deleting().write
 			w.daemon(told)
 		}, true},
-		"an eviction of a daemon's work":             {dismissing, func(w *world) { w.daemon(Labelled("app", "worker")); w.policy.Removal.DaemonWork = workers() }, true},
+		"an eviction of a daemon's work":             {dismissing, func(w *world) { w.daemon(Labelled("app", "worker")); w.policy.Removal.Work.Daemons = workers() }, true},
 		"an eviction of a daemon's work that may go": {dismissingWork, func(*world) {}, false},
 		"an eviction of a plain daemon beside a worker": {dismissing, func(w *world) {
 			w.objects.Pods = append(w.objects.Pods, Pod("late", On("agents-1"), OwnedBy("DaemonSet", "work"), Annotated(disrupt, "true")))

@@ -64,13 +64,13 @@ func checkCost(w Grow, e Evidence, allowed *policy.Policy) error {
 func checkTotals(w Grow, e Evidence, limits policy.Growth) error {
 	var nodes int
 	var milli, bytes int64
-	gpus := make([]int64, len(limits.GPUs))
+	gpus := make([]int64, len(limits.Max.GPUs))
 	add := func(n *corev1.Node, count int) {
 		nodes += count
 		if n != nil {
 			milli += int64(count) * n.Status.Capacity.Cpu().MilliValue()
 			bytes += int64(count) * n.Status.Capacity.Memory().Value()
-			for i, of := range limits.GPUs {
+			for i, of := range limits.Max.GPUs {
 				gpus[i] += int64(count) * cluster.GPUsOf(n, of.Kind)
 			}
 		}
@@ -93,14 +93,14 @@ func checkTotals(w Grow, e Evidence, limits policy.Growth) error {
 	}
 	var whole reason.Ref
 	switch {
-	case limits.MaxNodes > 0 && nodes > limits.MaxNodes:
-		return refuse("S-06", reason.ClusterNodesLimit, whole, "nodes", nodes, "limit", limits.MaxNodes)
-	case milli > limits.MaxCores*1000:
-		return refuse("S-06", reason.ClusterCoresLimit, whole, "cores", milli/1000, "limit", limits.MaxCores)
-	case bytes > limits.MaxMemoryGiB<<30:
-		return refuse("S-06", reason.ClusterMemoryLimit, whole, "memory", bytes>>30, "limit", limits.MaxMemoryGiB)
+	case limits.Max.Nodes > 0 && nodes > limits.Max.Nodes:
+		return refuse("S-06", reason.ClusterNodesLimit, whole, "nodes", nodes, "limit", limits.Max.Nodes)
+	case milli > limits.Max.Cores*1000:
+		return refuse("S-06", reason.ClusterCoresLimit, whole, "cores", milli/1000, "limit", limits.Max.Cores)
+	case bytes > limits.Max.MemoryGiB<<30:
+		return refuse("S-06", reason.ClusterMemoryLimit, whole, "memory", bytes>>30, "limit", limits.Max.MemoryGiB)
 	}
-	for i, of := range limits.GPUs {
+	for i, of := range limits.Max.GPUs {
 		if gpus[i] > of.Max && (e.Group.Template == nil || cluster.GPUsOf(e.Group.Template, of.Kind) > 0) {
 			return refuse("S-06", reason.ClusterGPULimit, whole, "kind", of.Kind, "gpus", gpus[i], "limit", of.Max)
 		}

@@ -149,7 +149,7 @@ func known() *world {
 // forced does so in a group that falls below its min.
 func forced() *world {
 	w := cleaning()
-	w.groups[0].Min, w.policy.Removal.ForceUnjoined = 4, true
+	w.groups[0].Min, w.policy.Removal.Unregistered.Force = 4, true
 	return w
 }
 
@@ -190,7 +190,7 @@ func dethroning() *world {
 // outlasting deletes a machine with a pod that was told to end an hour before its grace period is over.
 func outlasting() *world {
 	w := deleting()
-	w.policy.Removal.AfterDeadline, w.policy.Removal.DrainDeadline = policy.Force, time.Minute
+	w.policy.Removal.Drain.AfterDeadline, w.policy.Removal.Drain.Deadline = policy.Force, time.Minute
 	w.objects.Pods = append(w.objects.Pods, Pod("slow", On("agents-1"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Start.Add(time.Hour)} }))
 	return w
 }
@@ -272,21 +272,21 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 			w.groups[0].Min, w.policy.Removal.ForceFailed = 4, true
 		}, "S-06"},
 		"a removal of a node below min where clean-ups are forced": {deleting, func(w *world) {
-			w.groups[0].Min, w.policy.Removal.ForceUnjoined, w.policy.Removal.ForceFailed = 3, true, true
+			w.groups[0].Min, w.policy.Removal.Unregistered.Force, w.policy.Removal.ForceFailed = 3, true, true
 		}, "S-44"},
-		"more nodes than the cluster may have": {growing, func(w *world) { w.policy.Growth.MaxNodes = 4 }, "S-06"},
+		"more nodes than the cluster may have": {growing, func(w *world) { w.policy.Growth.Max.Nodes = 4 }, "S-06"},
 		"more nodes than the cluster may have with those that another group was asked for": {growing, func(w *world) {
 			w.groups = append(w.groups, unanswered("render", 0, 1))
-			w.policy.Growth.MaxNodes = 5
+			w.policy.Growth.Max.Nodes = 5
 		}, "S-06"},
 		"machines that cost more than a ceiling with those that another group was asked for": {growing, func(w *world) {
 			w.groups = append(w.groups, unanswered("render", 0, 1))
 			w.ceiling("usd-per-hour:1.1")
 		}, "S-06"},
-		"more cores than the cluster may have":                         {growing, func(w *world) { w.policy.Growth.MaxCores = 19 }, "S-06"},
-		"more memory than the cluster may have":                        {growing, func(w *world) { w.policy.Growth.MaxMemoryGiB = 79 }, "S-06"},
-		"any core where none may be":                                   {growing, func(w *world) { w.policy.Growth.MaxCores = 0 }, "S-06"},
-		"any memory where none may be":                                 {growing, func(w *world) { w.policy.Growth.MaxMemoryGiB = 0 }, "S-06"},
+		"more cores than the cluster may have":                         {growing, func(w *world) { w.policy.Growth.Max.Cores = 19 }, "S-06"},
+		"more memory than the cluster may have":                        {growing, func(w *world) { w.policy.Growth.Max.MemoryGiB = 79 }, "S-06"},
+		"any core where none may be":                                   {growing, func(w *world) { w.policy.Growth.Max.Cores = 0 }, "S-06"},
+		"any memory where none may be":                                 {growing, func(w *world) { w.policy.Growth.Max.MemoryGiB = 0 }, "S-06"},
 		"machines that cost more than a ceiling":                       {growing, func(w *world) { w.ceiling("usd-per-hour:0.9") }, "S-06"},
 		"a ceiling on machines without a price":                        {growing, func(w *world) { w.ceiling("agents=usd-per-hour:9"); w.groups[0].PriceUSDPerHour = 0 }, "S-06"},
 		"a removal that names nobody":                                  {deleting, func(w *world) { w.write = guard.Delete{Group: "agents"} }, "S-10"},
@@ -353,10 +353,10 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a pod marked safe-to-evict=false": {evicting, func(w *world) {
 			w.change(Annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"))
 		}, "S-15"},
-		"a daemon's pod where daemons are left alone":     {dismissing, func(w *world) { w.policy.Removal.OccupiedDaemons = false }, "S-15"},
+		"a daemon's pod where daemons are left alone":     {dismissing, func(w *world) { w.policy.Removal.Drain.OccupiedDaemons = false }, "S-15"},
 		"a daemon's pod where others still are":           {dismissing, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("late", On("agents-1"))) }, "S-15"},
-		"a machine with a pod that is waited for":         {outlasting, func(w *world) { w.policy.Removal.AfterDeadline = policy.Wait }, "S-15"},
-		"a machine with a pod that has time left":         {outlasting, func(w *world) { w.policy.Removal.DrainDeadline = time.Hour }, "S-15"},
+		"a machine with a pod that is waited for":         {outlasting, func(w *world) { w.policy.Removal.Drain.AfterDeadline = policy.Wait }, "S-15"},
+		"a machine with a pod that has time left":         {outlasting, func(w *world) { w.policy.Removal.Drain.Deadline = time.Hour }, "S-15"},
 		"a pod of a node that is gone":                    {evicting, func(w *world) { w.objects.Nodes = nil }, "S-14"},
 		"a pod of another life":                           {evicting, func(w *world) { w.change(func(p *corev1.Pod) { p.UID = "reborn" }) }, "S-15"},
 		"a pod of a node that stays":                      {evicting, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-15"},

@@ -104,7 +104,7 @@ func TestEveryCycleIsDecidedAgainFromPaper(t *testing.T) {
 func TestReplayNoticesAnotherDecision(t *testing.T) {
 	e := history()[1]
 	e.Policy = policy.Default()
-	e.Policy.Growth.MaxNodes = 1
+	e.Policy.Growth.Max.Nodes = 1
 	if _, same, err := journal.Replay(e); err != nil || same {
 		t.Errorf("a decision under another policy: same=%t, err=%v; want a difference", same, err)
 	}

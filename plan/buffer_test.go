@@ -114,7 +114,7 @@ func TestBuffersKeepRoomThatNoPodLosesBy(t *testing.T) {
 		},
 		"no pod is moved into it": {
 			objects: []any{podTemplate("t", "2"), buffer("b", replicas(1), answered(1)), Node("a-0"), Pod("v", On("a-0"), CPU("2"), OwnedBy("Job", "j")), Node("a-1"), Pod("x", On("a-1"), CPU("4"), OwnedBy("Job", "j")), Node("a-2"), Pod("y", On("a-2"))},
-			kept:    removable("a-2"), policy: func(p *policy.Policy) { p.Removal.Threshold = 0.4 }, verdict: map[string]string{"node a-2": "keep PodNowhereToGo"},
+			kept:    removable("a-2"), policy: func(p *policy.Policy) { p.Removal.Utilization.Threshold = 0.4 }, verdict: map[string]string{"node a-2": "keep PodNowhereToGo"},
 		},
 		"a node comes down from the ladder before a machine is bought": {
 			objects: []any{four, two, Node("a-0"), leaving("a-1", "1", 1)}, want: []string{"uncordon a-1: NodeBuffer"}, verdict: map[string]string{"buffer b": "waiting BufferShort"},

@@ -12,7 +12,7 @@ import (
 // which none is large enough to replace a node: when nothing happened but that the cloud was read, and when pods changed.
 func BenchmarkConsolidation(b *testing.B) {
 	allowed := policy.Default()
-	allowed.Removal.Unneeded = 1 << 40
+	allowed.Removal.UnneededTime = 1 << 40
 	allowed.Removal.Consolidation.Groups = []cluster.GroupID{policy.AllGroups}
 	for _, changed := range []int{0, 2} {
 		c := newCycles(allowed)

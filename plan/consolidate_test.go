@@ -108,9 +108,9 @@ func TestAPlannerThatConsolidatesDecidesAsIfItRememberedNothing(t *testing.T) {
 		allowed.Removal.Consolidation.Groups = []cluster.GroupID{policy.AllGroups}
 		allowed.Removal.Consolidation.PodUSD = rapid.SampledFrom([]float64{0, 0.01, 0.01, 1}).Draw(t, "pod cost")
 		allowed.Removal.Consolidation.PerDay = rapid.SampledFrom([]int{1, 10}).Draw(t, "per day")
-		allowed.Removal.AfterAdd = time.Minute
-		allowed.Removal.Window = time.Duration(rapid.SampledFrom([]int{1, 1, 1, 10}).Draw(t, "window")) * time.Minute
-		allowed.Removal.Unneeded = time.Duration(rapid.IntRange(1, 3).Draw(t, "unneeded")) * time.Minute
+		allowed.Removal.Delay.AfterAdd = time.Minute
+		allowed.Removal.Emptied.Window = time.Duration(rapid.SampledFrom([]int{1, 1, 1, 10}).Draw(t, "window")) * time.Minute
+		allowed.Removal.UnneededTime = time.Duration(rapid.IntRange(1, 3).Draw(t, "unneeded")) * time.Minute
 		stirs := rapid.SampledFrom([]int{4, 40, 40}).Draw(t, "cycles between stirs")
 		var planner plan.Planner
 		for range rapid.IntRange(20, 40).Draw(t, "cycles") {
@@ -176,7 +176,7 @@ func TestSavingsAreLookedForAtRestAlone(t *testing.T) {
 			}), Pod("busy", On("b-7"), CPU("3")))
 		}, false},
 		"a node is cordoned": {func(r *rest) {
-			r.allowed.Removal.AfterTaint = time.Hour
+			r.allowed.Removal.Delay.AfterTaint = time.Hour
 			machine(r, Machine("7", "b-7"), Node("b-7", Removing(Start.Add(-time.Minute), of("7"))))
 		}, false},
 		"a node is idle": {func(r *rest) { machine(r, Machine("7", "b-7"), Node("b-7")) }, false},

@@ -43,7 +43,7 @@ func TestNodesAreEmptiedWithinTheBudgetOfTheirGroup(t *testing.T) {
 			ledger: another(10 * time.Minute), want: []string{"cordon a-1 underused"}, verdict: "cordoned NodeUnderused",
 		},
 		"another one was, and two of three may be": {
-			policy: func(p *policy.Policy) { p.Removal.Emptied = 70 }, ledger: another(time.Minute),
+			policy: func(p *policy.Policy) { p.Removal.Emptied.Percent = 70 }, ledger: another(time.Minute),
 			want: []string{"cordon a-1 underused"}, verdict: "cordoned NodeUnderused",
 		},
 		"the process has just begun, and nothing is recorded": {began: time.Minute, verdict: "idle EmptiedUnknown NodeUnderused"},
@@ -118,7 +118,7 @@ func TestANodeThatReceivesPodsOfADrainIsLookedAtAnew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			allowed, kept := policy.Default(), removable("a-0")
-			allowed.Removal.Emptied, allowed.Removal.Window = 100, c.window
+			allowed.Removal.Emptied.Percent, allowed.Removal.Emptied.Window = 100, c.window
 			kept.Removable = map[string]time.Time{"a-0": Start.Add(-20 * time.Minute), "a-1": Start.Add(-20 * time.Minute)}
 			kept.Emptied = c.emptied
 			objects := []any{

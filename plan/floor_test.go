@@ -72,11 +72,11 @@ func TestGroupsAreRaisedToTheirFloorAndNoFurther(t *testing.T) {
 			want: []string{}, verdict: map[string]string{"group a": "hold GroupIncomplete GroupSteady"},
 		},
 		"a limit of the whole cluster cuts it": {
-			groups: []*cluster.Group{Group("a", 3, 5)}, policy: []func(*policy.Policy){enforced, func(p *policy.Policy) { p.Growth.MaxNodes = 2 }},
+			groups: []*cluster.Group{Group("a", 3, 5)}, policy: []func(*policy.Policy){enforced, func(p *policy.Policy) { p.Growth.Max.Nodes = 2 }},
 			want: []string{"grow a 0 -> 2"}, verdict: map[string]string{"group a": "grow GroupRaised GroupShort ClusterNodesLimit GroupSteady"},
 		},
 		"groups share what the cluster may have": {
-			groups: []*cluster.Group{Group("a", 3, 5), Group("b", 3, 5)}, policy: []func(*policy.Policy){enforced, func(p *policy.Policy) { p.Growth.MaxCores = 16 }},
+			groups: []*cluster.Group{Group("a", 3, 5), Group("b", 3, 5)}, policy: []func(*policy.Policy){enforced, func(p *policy.Policy) { p.Growth.Max.Cores = 16 }},
 			want: []string{"grow a 0 -> 3", "grow b 0 -> 1"},
 		},
 	}

@@ -105,7 +105,7 @@ func TestGroupsGatherWhilePodsKeepComing(t *testing.T) {
 				a.Max = c.max
 			}
 			if c.atOnce > 0 {
-				allowed.Growth.MaxAtOnce = c.atOnce
+				allowed.Growth.Max.AtOnce = c.atOnce
 			}
 			var m memory.Memory
 			var last action.Plan

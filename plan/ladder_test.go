@@ -104,7 +104,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"a Job's pod keeps its node open where nodes do not run dry": {
 			objects: []any{Node("a-0"), Node("a-1"), Pod("w", On("a-0"), CPU("3")), Pod("render", On("a-2"), OwnedBy("Job", "render")), Node("a-2"), Pod("v", On("a-1"), CPU("3"))},
-			kept:    removable("a-2"), policy: func(p *policy.Policy) { p.Removal.RunDry = false }, want: []string{}, verdict: map[string]string{"node a-2": "keep PodOfJob"},
+			kept:    removable("a-2"), policy: func(p *policy.Policy) { p.Removal.Work.RunDry = false }, want: []string{}, verdict: map[string]string{"node a-2": "keep PodOfJob"},
 		},
 		"a node does not run dry whose work fits nowhere else": {
 			objects: []any{Node("a-0"), Node("a-1"), Pod("w", On("a-0"), CPU("3")), Pod("render", On("a-2"), CPU("2"), OwnedBy("Job", "render")), Node("a-2"), Pod("v", On("a-1"), CPU("3"))},
@@ -232,21 +232,21 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		"pods of a lower band leave first": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), priority(100)), Pod("y", On("a-1"))},
 			policy: func(p *policy.Policy) {
-				p.Removal.Bands = []policy.Band{{Grace: time.Minute}, {Priority: 100, Grace: 5 * time.Second}}
+				p.Removal.Drain.Bands = []policy.Band{{Grace: time.Minute}, {Priority: 100, Grace: 5 * time.Second}}
 			},
 			want: []string{"evict y from a-1 grace 30s"}, verdict: map[string]string{"node a-1": "draining NodeDraining PodsLater"},
 		},
 		"pods of a lower band are waited for": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), priority(100)), Pod("y", On("a-1"), func(p *corev1.Pod) { p.DeletionTimestamp = &p.CreationTimestamp })},
 			policy: func(p *policy.Policy) {
-				p.Removal.Bands = []policy.Band{{Grace: time.Minute}, {Priority: 100, Grace: 5 * time.Second}}
+				p.Removal.Drain.Bands = []policy.Band{{Grace: time.Minute}, {Priority: 100, Grace: 5 * time.Second}}
 			},
 			want: []string{}, verdict: map[string]string{"node a-1": "draining NodeDraining PodsLater"},
 		},
 		"the next band follows when it is gone": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), priority(100))},
 			policy: func(p *policy.Policy) {
-				p.Removal.Bands = []policy.Band{{Grace: time.Minute}, {Priority: 100, Grace: 5 * time.Second}}
+				p.Removal.Drain.Bands = []policy.Band{{Grace: time.Minute}, {Priority: 100, Grace: 5 * time.Second}}
 			},
 			want: []string{"evict x from a-1 grace 5s"},
 		},
@@ -256,35 +256,35 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"a pod that is overdue and to be waited for is": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 15*time.Minute), Pod("x", On("a-1"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Start.Add(time.Hour)} })},
-			policy:  func(p *policy.Policy) { p.Removal.AfterDeadline = policy.Wait }, want: []string{}, verdict: map[string]string{"node a-1": "draining NodeDraining"},
+			policy:  func(p *policy.Policy) { p.Removal.Drain.AfterDeadline = policy.Wait }, want: []string{}, verdict: map[string]string{"node a-1": "draining NodeDraining"},
 		},
 		"a pod that is overdue and may be forced holds nothing": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 15*time.Minute), Pod("x", On("a-1"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Start.Add(time.Hour)} })},
-			policy:  func(p *policy.Policy) { p.Removal.AfterDeadline = policy.Force }, want: []string{"delete a 1(a-1)"},
+			policy:  func(p *policy.Policy) { p.Removal.Drain.AfterDeadline = policy.Force }, want: []string{"delete a 1(a-1)"},
 		},
 		"a pod that was never told to end is not forced": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 15*time.Minute), Pod("x", On("a-1"), Labelled("app", "x")), Budget("x", "app", "x", 0)},
-			policy:  func(p *policy.Policy) { p.Removal.AfterDeadline = policy.Force }, want: []string{"uncordon a-1: RemovalAbandoned"},
+			policy:  func(p *policy.Policy) { p.Removal.Drain.AfterDeadline = policy.Force }, want: []string{"uncordon a-1: RemovalAbandoned"},
 		},
 		"daemons are told to end once others have left": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), daemon("a-1"), Pod("x", On("a-1"))}, want: []string{"evict x from a-1 grace 30s"},
-			policy: func(p *policy.Policy) { p.Removal.EmptyDaemons = true },
+			policy: func(p *policy.Policy) { p.Removal.Drain.EmptyDaemons = true },
 		},
 		"the daemons of an empty node are told to end before its machine goes": {
-			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), daemon("a-1")}, policy: func(p *policy.Policy) { p.Removal.EmptyDaemons = true },
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), daemon("a-1")}, policy: func(p *policy.Policy) { p.Removal.Drain.EmptyDaemons = true },
 			want: []string{"evict ds-a-1 from a-1 grace 30s"}, verdict: map[string]string{"node a-1": "draining NodeDismisses"},
 		},
 		"they are told once, and hold nobody up": {
-			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), daemon("a-1")}, policy: func(p *policy.Policy) { p.Removal.EmptyDaemons = true },
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), daemon("a-1")}, policy: func(p *policy.Policy) { p.Removal.Drain.EmptyDaemons = true },
 			kept: memory.Memory{Removing: memory.Removing{Dismissed: map[string]time.Time{"a-1": Start.Add(-5 * time.Second)}}}, want: []string{"delete a 1(a-1)"},
 		},
 		"a daemon that ends is waited for": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("ds", On("a-1"), OwnedBy("DaemonSet", "ds"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Start.Add(time.Second)} })},
-			policy:  func(p *policy.Policy) { p.Removal.EmptyDaemons = true }, kept: memory.Memory{Removing: memory.Removing{Dismissed: map[string]time.Time{"a-1": Start.Add(-5 * time.Second)}}}, want: []string{},
+			policy:  func(p *policy.Policy) { p.Removal.Drain.EmptyDaemons = true }, kept: memory.Memory{Removing: memory.Removing{Dismissed: map[string]time.Time{"a-1": Start.Add(-5 * time.Second)}}}, want: []string{},
 		},
 		"nobody tells the daemons of a node that is silent": {
 			objects: []any{Node("a-0"), Node("a-1", Removing(Start.Add(-10*time.Second), marked("1")), NotReady(Start.Add(-time.Hour))), daemon("a-1")},
-			policy:  func(p *policy.Policy) { p.Removal.EmptyDaemons = true }, want: []string{"delete a 1(a-1)"},
+			policy:  func(p *policy.Policy) { p.Removal.Drain.EmptyDaemons = true }, want: []string{"delete a 1(a-1)"},
 		},
 		"pods on their way out are waited for": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), func(p *corev1.Pod) { p.DeletionTimestamp = &p.CreationTimestamp })},
@@ -351,7 +351,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			want: []string{}, verdict: map[string]string{"node a-0": "idle UnhealthyCluster NodeIdle"},
 		},
 		"the cluster keeps its minimum of cores": {
-			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, kept: removable("a-0", "a-1", "a-2"), policy: func(p *policy.Policy) { p.Removal.MinCores = 9 },
+			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, kept: removable("a-0", "a-1", "a-2"), policy: func(p *policy.Policy) { p.Removal.Keep.Cores = 9 },
 			want: []string{}, verdict: map[string]string{"node a-0": "idle ClusterMinimum NodeIdle"},
 		},
 		"an underused node stays on which a pending pod counts": {
@@ -428,7 +428,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			want: []string{}, verdict: map[string]string{"node a-1": "hold NodeMachineMissing"},
 		},
 		"no more nodes leave at once than allowed": {
-			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, kept: removable("a-0", "a-1", "a-2"), policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 },
+			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, kept: removable("a-0", "a-1", "a-2"), policy: func(p *policy.Policy) { p.Removal.Parallelism = 1 },
 			want: []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "idle RemovalBudget NodeIdle"},
 		},
 		"a node whose machine is being deleted or gone, or waits for its group's turn only, keeps no other from leaving": {
@@ -437,12 +437,12 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 				g.Instances[2].State = cluster.StateDeleting
 				g.Capacity, g.Min = 2, 0
 			},
-			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 },
+			policy: func(p *policy.Policy) { p.Removal.Parallelism = 1 },
 			want:   []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "cordoned RemovalQueued", "node a-2": "deleting NodeLeaving"},
 		},
 		"a node whose machine is ready to go keeps no other from leaving, and goes with it": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, kept: removable("a-0"), group: func(g *cluster.Group) { g.Min = 0 },
-			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 }, want: []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "cordoned RemovalGathers"},
+			policy: func(p *policy.Policy) { p.Removal.Parallelism = 1 }, want: []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "cordoned RemovalGathers"},
 		},
 		"a node whose machine is ready to go waits for no other that has much time left": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, group: func(g *cluster.Group) { g.Min = 0 },
@@ -451,11 +451,11 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		"a node whose machine cannot be deleted keeps others from leaving": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, group: func(g *cluster.Group) { g.Min = 0 },
 			kept:   memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Rest: memory.Backoff{Until: Start.Add(time.Second)}}}, Removing: memory.Removing{Removable: removable("a-0").Removable}},
-			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 }, want: []string{}, verdict: map[string]string{"node a-0": "idle RemovalBudget NodeIdle"},
+			policy: func(p *policy.Policy) { p.Removal.Parallelism = 1 }, want: []string{}, verdict: map[string]string{"node a-0": "idle RemovalBudget NodeIdle"},
 		},
 		"a node that has yet to wait after its taint keeps others from leaving": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", time.Second)}, kept: removable("a-0"), group: func(g *cluster.Group) { g.Min = 0 },
-			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 }, want: []string{}, verdict: map[string]string{"node a-0": "idle RemovalBudget NodeIdle"},
+			policy: func(p *policy.Policy) { p.Removal.Parallelism = 1 }, want: []string{}, verdict: map[string]string{"node a-0": "idle RemovalBudget NodeIdle"},
 		},
 	}
 	for name, c := range cases {
@@ -490,7 +490,7 @@ func TestTimersWakeTheLoopWhenTheyRunOut(t *testing.T) {
 	s := cluster.New(Start, Objects(Node("a-0"), Node("a-1"), Node("a-2")), []*cluster.Group{three()})
 	allowed := policy.Default()
 	p, m := plan.Decide(s, allowed, memory.Memory{})
-	if want := Start.Add(allowed.Removal.Unneeded); !p.Next.Equal(want) {
+	if want := Start.Add(allowed.Removal.UnneededTime); !p.Next.Equal(want) {
 		t.Fatalf("next cycle at %s, want %s", p.Next, want)
 	}
 	at := p.Next
@@ -499,7 +499,7 @@ func TestTimersWakeTheLoopWhenTheyRunOut(t *testing.T) {
 	if diff := cmp.Diff([]string{"cordon a-0 idle", "cordon a-1 idle"}, told(p)); diff != "" {
 		t.Errorf("actions at the timer's end (-want +got):\n%s", diff)
 	}
-	if want := at.Add(allowed.Removal.AfterTaint); !p.Next.Equal(want) {
+	if want := at.Add(allowed.Removal.Delay.AfterTaint); !p.Next.Equal(want) {
 		t.Errorf("next cycle at %s, want %s", p.Next, want)
 	}
 }

@@ -91,8 +91,8 @@ func drawTiny(t *rapid.T) tinyWorld {
 		w.pods = append(w.pods, Pod(fmt.Sprintf("p%d", i), change...))
 		w.asks, w.apart = append(w.asks, milli), append(w.apart, apart)
 	}
-	w.allowed.Growth.MaxNodes = rapid.SampledFrom([]int{0, 0, 1, 2, 3}).Draw(t, "nodes")
-	w.allowed.Growth.MaxCores = rapid.SampledFrom([]int64{320_000, 320_000, 3, 6, 9}).Draw(t, "all cores")
+	w.allowed.Growth.Max.Nodes = rapid.SampledFrom([]int{0, 0, 1, 2, 3}).Draw(t, "nodes")
+	w.allowed.Growth.Max.Cores = rapid.SampledFrom([]int64{320_000, 320_000, 3, 6, 9}).Draw(t, "all cores")
 	if rapid.Bool().Draw(t, "quota") {
 		most := rapid.IntRange(0, 2).Draw(t, "of the quota")
 		w.kept.Groups = map[cluster.GroupID]memory.GroupMemory{"g0": {Backoff: memory.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start, Ceiling: most}}}
@@ -144,7 +144,7 @@ func (w *tinyWorld) least(pods []int) float64 {
 		growth := w.allowed.Growth
 		for g := range w.groups {
 			all := cores + w.cores[g]
-			if count[g] >= w.most(g) || growth.MaxNodes > 0 && len(machines) >= growth.MaxNodes || all > 1000*growth.MaxCores {
+			if count[g] >= w.most(g) || growth.Max.Nodes > 0 && len(machines) >= growth.Max.Nodes || all > 1000*growth.Max.Cores {
 				continue
 			}
 			count[g]++

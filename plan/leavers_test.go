@@ -204,7 +204,7 @@ func TestAPlannerOfManyLeaversDecidesAsIfItRememberedNothing(t *testing.T) {
 			}
 		}
 		allowed := policy.Default()
-		allowed.Removal.Unneeded = time.Hour
+		allowed.Removal.UnneededTime = time.Hour
 		var planner plan.Planner
 		for range rapid.IntRange(5, 20).Draw(t, "cycles") {
 			switch rapid.IntRange(0, 5).Draw(t, "what") {

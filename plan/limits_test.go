@@ -40,22 +40,22 @@ func TestEveryLimitHoldsHoweverMachinesAreChosen(t *testing.T) {
 			want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows GroupBackoff", next: time.Hour,
 		},
 		"machines at once": {
-			set: func(p *policy.Policy) { p.Growth.MaxAtOnce = 2 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows GroupAtOnce",
+			set: func(p *policy.Policy) { p.Growth.Max.AtOnce = 2 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows GroupAtOnce",
 		},
 		"nodes of the cluster": {
-			set: func(p *policy.Policy) { p.Growth.MaxNodes = 2 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows ClusterNodesLimit",
+			set: func(p *policy.Policy) { p.Growth.Max.Nodes = 2 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows ClusterNodesLimit",
 		},
 		"cores of the cluster": {
-			set: func(p *policy.Policy) { p.Growth.MaxCores = 11 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows ClusterCoresLimit",
+			set: func(p *policy.Policy) { p.Growth.Max.Cores = 11 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows ClusterCoresLimit",
 		},
 		"memory of the cluster": {
-			set: func(p *policy.Policy) { p.Growth.MaxMemoryGiB = 47 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows ClusterMemoryLimit",
+			set: func(p *policy.Policy) { p.Growth.Max.MemoryGiB = 47 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows ClusterMemoryLimit",
 		},
 		"no core of the cluster": {
-			set: func(p *policy.Policy) { p.Growth.MaxCores = 0 }, want: []string{}, stuck: "stuck NoGroupGrows ClusterCoresLimit",
+			set: func(p *policy.Policy) { p.Growth.Max.Cores = 0 }, want: []string{}, stuck: "stuck NoGroupGrows ClusterCoresLimit",
 		},
 		"no memory of the cluster": {
-			set: func(p *policy.Policy) { p.Growth.MaxMemoryGiB = 0 }, want: []string{}, stuck: "stuck NoGroupGrows ClusterMemoryLimit",
+			set: func(p *policy.Policy) { p.Growth.Max.MemoryGiB = 0 }, want: []string{}, stuck: "stuck NoGroupGrows ClusterMemoryLimit",
 		},
 		"a ceiling of machines": {
 			set: ceiling("machines:2/10m"), want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows CeilingReached",
@@ -111,8 +111,8 @@ func TestTheMixUsesWhatALimitLeavesForTheRightMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, set := range map[string]func(*policy.Policy){
-		"nodes of the cluster":  func(p *policy.Policy) { p.Growth.MaxNodes = 3 },
-		"memory of the cluster": func(p *policy.Policy) { p.Growth.MaxMemoryGiB = 3 * 64 },
+		"nodes of the cluster":  func(p *policy.Policy) { p.Growth.Max.Nodes = 3 },
+		"memory of the cluster": func(p *policy.Policy) { p.Growth.Max.MemoryGiB = 3 * 64 },
 		"a ceiling of machines": func(p *policy.Policy) { p.Growth.Ceilings = append(p.Growth.Ceilings, ceiling) },
 	} {
 		t.Run(name, func(t *testing.T) {

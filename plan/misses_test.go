@@ -59,7 +59,7 @@ func TestWhyPodsAreStuckIsToldAnewWhenItChanges(t *testing.T) {
 		{"and have the label that is wanted, but may not be added", func() {
 			groups[2] = other(groups[2], func(n *corev1.Node) { n.Labels["disk"] = "ssd" })
 			own := *allowed
-			own.Growth.MaxNodes = 1
+			own.Growth.Max.Nodes = 1
 			allowed = &own
 		}},
 		{"the limit is exceeded", func() {

@@ -81,7 +81,7 @@ func TestNobodyMovesTwice(t *testing.T) {
 		Node("a-0"), Pod("x", On("a-0"), CPU("500m")), Node("a-1"), Pod("y", On("a-1"), CPU("600m")), Node("a-2"), Pod("z", On("a-2"), CPU("700m")),
 	}
 	allowed := policy.Default()
-	allowed.Removal.MaxDrains, allowed.Removal.Emptied = 9, 100
+	allowed.Removal.Drain.Parallelism, allowed.Removal.Emptied.Percent = 9, 100
 	g := joined(three(), objects)
 	g.Min = 0
 	p, _ := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{g}), allowed, removable("a-0", "a-1", "a-2"))

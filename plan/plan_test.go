@@ -177,7 +177,7 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 		},
 		"a stopped machine counts towards the cluster's limit, as the guard counts it": {
 			objects: append(pods(5), Node("a-0")), groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "", In(cluster.StateStopped)))},
-			policy: func(p *policy.Policy) { p.Growth.MaxNodes = 2 },
+			policy: func(p *policy.Policy) { p.Growth.Max.Nodes = 2 },
 			want:   []string{}, verdict: map[string]string{"pod p04": "stuck NoGroupGrows ClusterNodesLimit"},
 		},
 		"pods that ask for nothing buy what costs least": {
@@ -249,7 +249,7 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 			want: []string{}, verdict: map[string]string{"pod p00": "stuck NoGroupGrows GroupUnreadable", "group a": "hold GroupUnreadable GroupSteady"},
 		},
 		"of a group that was never read nobody knows whether it could hold a pod": {
-			objects: pods(1), groups: []*cluster.Group{{ID: "a", Max: 5, Capacity: -1, Problem: "no answer yet"}, Group("b", 0, 0)}, policy: func(p *policy.Policy) { p.Growth.MaxNodes = 3 },
+			objects: pods(1), groups: []*cluster.Group{{ID: "a", Max: 5, Capacity: -1, Problem: "no answer yet"}, Group("b", 0, 0)}, policy: func(p *policy.Policy) { p.Growth.Max.Nodes = 3 },
 			want: []string{}, verdict: map[string]string{"pod p00": "stuck NoGroupGrows GroupAtMax GroupUnreadable", "group a": "hold GroupUnreadable"},
 		},
 		"nor does anybody where the others cannot hold it": {
@@ -265,11 +265,11 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 			want: []string{}, verdict: map[string]string{"pod p00": "stuck NoGroupFits GroupNoTemplate"},
 		},
 		"the cluster's limit of nodes stops growth": {
-			objects: pods(24), groups: []*cluster.Group{Group("a", 0, 10)}, policy: func(p *policy.Policy) { p.Growth.MaxNodes = 3 },
+			objects: pods(24), groups: []*cluster.Group{Group("a", 0, 10)}, policy: func(p *policy.Policy) { p.Growth.Max.Nodes = 3 },
 			want: []string{"grow a 0 -> 3"}, verdict: map[string]string{"pod p23": "stuck NoGroupGrows ClusterNodesLimit"},
 		},
 		"the cluster's limit of cores stops growth": {
-			objects: pods(24), groups: []*cluster.Group{Group("a", 0, 10)}, policy: func(p *policy.Policy) { p.Growth.MaxCores = 9 },
+			objects: pods(24), groups: []*cluster.Group{Group("a", 0, 10)}, policy: func(p *policy.Policy) { p.Growth.Max.Cores = 9 },
 			want: []string{"grow a 0 -> 2"}, verdict: map[string]string{"pod p23": "stuck NoGroupGrows ClusterCoresLimit"},
 		},
 		"the cheaper way to the same room is chosen": {

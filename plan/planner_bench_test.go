@@ -84,7 +84,7 @@ func (c *cycles) change(changed int) {
 func BenchmarkCycles(b *testing.B) {
 	for _, threshold := range []float64{0.5, 0.7} {
 		allowed := policy.Default()
-		allowed.Removal.Threshold = threshold
+		allowed.Removal.Utilization.Threshold = threshold
 		for _, changed := range []int{0, 100} {
 			c := newCycles(allowed)
 			b.Run(fmt.Sprintf("threshold=%g/changed=%d", threshold, changed), func(b *testing.B) {

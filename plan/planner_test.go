@@ -398,18 +398,18 @@ func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := begin(t)
 		allowed := policy.Default()
-		allowed.Removal.MaxDrains = rapid.IntRange(1, 2).Draw(t, "drains")
+		allowed.Removal.Drain.Parallelism = rapid.IntRange(1, 2).Draw(t, "drains")
 		if h.chance(3, "cluster minimum") {
-			allowed.Removal.MinCores = 12
+			allowed.Removal.Keep.Cores = 12
 		}
 		if h.chance(3, "min replicas") {
-			allowed.Removal.MinReplicas = 2
+			allowed.Removal.Skip.MinReplicas = 2
 		}
 		if h.chance(2, "consolidates") {
 			allowed.Removal.Consolidation.Groups = []cluster.GroupID{policy.AllGroups}
 		}
 		if h.chance(2, "however busy") {
-			allowed.Removal.Threshold = 1
+			allowed.Removal.Utilization.Threshold = 1
 		}
 		calm := -3
 		if h.roomy {
@@ -422,7 +422,7 @@ func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
 			}
 			if h.chance(20, "another policy") {
 				allowed = new(*allowed)
-				allowed.Removal.Threshold = rapid.SampledFrom([]float64{0.3, 0.5, 1}).Draw(t, "threshold")
+				allowed.Removal.Utilization.Threshold = rapid.SampledFrom([]float64{0.3, 0.5, 1}).Draw(t, "threshold")
 				allowed.Growth.PodDelay = time.Duration(rapid.IntRange(0, 2).Draw(t, "delay")) * time.Minute
 			}
 			s := h.observe()

@@ -24,7 +24,7 @@ func TestADeletionThatRestsWaitsForNobody(t *testing.T) {
 		leaves := Machine("0", "a-0")
 		g := Group("a", 0, 5, leaves, Machine("1", "a-1"))
 		allowed := policy.Default()
-		allowed.Removal.MaxInFlight = 1
+		allowed.Removal.Parallelism = 1
 		m := memory.Memory{
 			Since:    Start.Add(-time.Hour),
 			Groups:   map[cluster.GroupID]memory.GroupMemory{"a": {Rest: memory.Backoff{Until: c.rest, Message: "the cloud is busy"}}},

@@ -45,8 +45,8 @@ func TestMeasuredUseKeepsANode(t *testing.T) {
 		"it worked, as measured just in time": {use: uses(4000, 3*time.Minute-time.Second), want: stays, inUse: true},
 		"it will work":                        {use: uses(4000, -time.Second), want: idle},
 		"another node works":                  {use: &cluster.NodeUse{Name: "a-10", MilliCPU: 4000, At: Start}, want: idle},
-		"nothing is to be measured":           {use: uses(4000, 0), policy: func(p *policy.Policy) { p.Removal.BusyThreshold = 0 }, want: idle},
-		"another threshold":                   {use: uses(2500, 0), policy: func(p *policy.Policy) { p.Removal.BusyThreshold = 0.7 }, want: idle},
+		"nothing is to be measured":           {use: uses(4000, 0), policy: func(p *policy.Policy) { p.Removal.Busy.Threshold = 0 }, want: idle},
+		"another threshold":                   {use: uses(2500, 0), policy: func(p *policy.Policy) { p.Removal.Busy.Threshold = 0.7 }, want: idle},
 		"its allocatable is unknown":          {use: uses(4000, 0), objects: []any{Node("a-1", func(n *corev1.Node) { n.Status.Allocatable = nil })}, want: idle},
 		"it is not Ready":                     {use: uses(4000, 0), objects: []any{Node("a-1", NotReady(Start.Add(-time.Hour)))}, want: "cordoned NodeNotReady"},
 		"a person has asked for it": {use: uses(4000, 0), objects: []any{Node("a-1", func(n *corev1.Node) {
@@ -55,7 +55,7 @@ func TestMeasuredUseKeepsANode(t *testing.T) {
 		"it has been kept for almost as long as it may": {use: uses(4000, 0), kept: since(6*time.Hour-time.Second, time.Minute), want: stays, inUse: true},
 		"it has been kept for as long as it may":        {use: uses(4000, 0), kept: since(6*time.Hour, time.Minute), want: idle, inUse: true},
 		"it may be kept for ever": {
-			use: uses(4000, 0), kept: since(60*time.Hour, time.Minute), policy: func(p *policy.Policy) { p.Removal.BusyLimit = 0 }, want: stays, inUse: true,
+			use: uses(4000, 0), kept: since(60*time.Hour, time.Minute), policy: func(p *policy.Policy) { p.Removal.Busy.Limit = 0 }, want: stays, inUse: true,
 		},
 		"it was kept, and has been calm for almost long enough": {use: uses(100, 0), kept: since(time.Hour, 10*time.Minute), want: idle, inUse: true},
 		"it was kept, and has been calm for long enough":        {use: uses(100, 0), kept: since(time.Hour, 10*time.Minute+time.Second), want: idle},
@@ -114,7 +114,7 @@ func TestNodesAreMeasuredShortlyBeforeTheyGo(t *testing.T) {
 			works: true, until: 12 * time.Minute, want: []time.Duration{530 * time.Second, 590 * time.Second, 650 * time.Second, 710 * time.Second},
 		},
 		"one that its group needs, never":  {min: 2, until: 12 * time.Minute},
-		"where nothing is measured, never": {until: 12 * time.Minute, policy: func(p *policy.Policy) { p.Removal.BusyThreshold = 0 }},
+		"where nothing is measured, never": {until: 12 * time.Minute, policy: func(p *policy.Policy) { p.Removal.Busy.Threshold = 0 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			allowed := policy.Default()

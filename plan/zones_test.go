@@ -165,7 +165,7 @@ func TestAZoneIsPassedOverWhenItsMachineComesUpElsewhere(t *testing.T) {
 			for _, zone := range []string{"x", "y", "z"} {
 				if b, is := got.Astray[zone]; is {
 					astray = append(astray, zone)
-					if !b.Until.Equal(Start.Add(policy.Default().Growth.BackoffFirst)) {
+					if !b.Until.Equal(Start.Add(policy.Default().Growth.Backoff.Initial)) {
 						t.Errorf("%s is passed over until %s", zone, b.Until)
 					}
 				}

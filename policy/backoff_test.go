@@ -23,7 +23,7 @@ func TestBackoffFollowsWhatWaitingCanMend(t *testing.T) {
 		"a lock that a person has to take off": {"denied", time.Minute, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			first, most := policy.Default().Growth.Backoff(tc.kind)
+			first, most := policy.Default().Growth.Backoff.Of(tc.kind)
 			if first != tc.first || most != tc.most {
 				t.Errorf("rests %s, at most %s; want %s, at most %s", first, most, tc.first, tc.most)
 			}
@@ -33,9 +33,9 @@ func TestBackoffFollowsWhatWaitingCanMend(t *testing.T) {
 
 func TestBackoffIsNeverLongerThanItsFlagsWhereTheyAreShort(t *testing.T) {
 	g := policy.Default().Growth
-	g.BackoffFirst, g.BackoffMost, g.BackoffReset = time.Second, 2*time.Second, 3*time.Second
+	g.Backoff.Initial, g.Backoff.Max, g.Backoff.Reset = time.Second, 2*time.Second, 3*time.Second
 	for _, kind := range []string{"allocation", "quota", "unavailable", "unauthorized", "invalid"} {
-		if first, most := g.Backoff(kind); first > most || most > 3*time.Second {
+		if first, most := g.Backoff.Of(kind); first > most || most > 3*time.Second {
 			t.Errorf("%s rests %s, at most %s, with flags of 1 s to 3 s", kind, first, most)
 		}
 	}

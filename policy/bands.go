@@ -55,14 +55,14 @@ func PrintBands(bands []Band) string {
 // critical pods are the last.
 func (r Removal) Turn(p *cluster.Pod) int {
 	priority := p.Priority()
-	if len(r.Bands) == 0 {
+	if len(r.Drain.Bands) == 0 {
 		if priority >= critical {
 			return 1
 		}
 		return 0
 	}
 	turn := 0
-	for i, b := range r.Bands {
+	for i, b := range r.Drain.Bands {
 		if priority >= b.Priority {
 			turn = i
 		}
@@ -72,8 +72,8 @@ func (r Removal) Turn(p *cluster.Pod) int {
 
 // longest is the longest grace that the pod may get.
 func (r Removal) longest(p *cluster.Pod) time.Duration {
-	if len(r.Bands) == 0 {
+	if len(r.Drain.Bands) == 0 {
 		return r.Drain.MaxGrace
 	}
-	return r.Bands[r.Turn(p)].Grace
+	return r.Drain.Bands[r.Turn(p)].Grace
 }

@@ -22,9 +22,9 @@ func (p *Policy) Uncontrolled(pod *cluster.Pod, by cluster.Controllers) (reason.
 	if c == nil {
 		return reason.New(reason.PodControllerMissing, about, "pod", pod.String(), "owner", named), true
 	}
-	if owner.Kind != "StatefulSet" && c.Replicas != nil && *c.Replicas < p.Removal.MinReplicas {
+	if owner.Kind != "StatefulSet" && c.Replicas != nil && *c.Replicas < p.Removal.Skip.MinReplicas {
 		return reason.New(reason.PodFewReplicas, about,
-			"pod", pod.String(), "owner", named, "replicas", *c.Replicas, "limit", p.Removal.MinReplicas), true
+			"pod", pod.String(), "owner", named, "replicas", *c.Replicas, "limit", p.Removal.Skip.MinReplicas), true
 	}
 	return reason.Reason{}, false
 }

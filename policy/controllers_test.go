@@ -24,7 +24,7 @@ func TestAPodStaysWhoseControllerWouldNotMakeItAgainOrHasTooFew(t *testing.T) {
 			{Namespace: namespace, Name: "a", UID: "a"}, {Namespace: namespace, Name: "web", UID: types.UID(uid), Replicas: &replicas}, {Namespace: namespace, Name: "z", UID: "z"},
 		}
 	}
-	two := func(p *policy.Policy) { p.Removal.MinReplicas = 2 }
+	two := func(p *policy.Policy) { p.Removal.Skip.MinReplicas = 2 }
 	safe := Annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "true")
 	for name, c := range map[string]struct {
 		pod    *cluster.Pod
@@ -49,7 +49,7 @@ func TestAPodStaysWhoseControllerWouldNotMakeItAgainOrHasTooFew(t *testing.T) {
 		"its ReplicationController has fewer":               {Pod("p", of("v1", "ReplicationController", "1")), cluster.Controllers{Known: true, ReplicationControllers: web("default", "1", 1)}, two, reason.PodFewReplicas},
 		"a StatefulSet is not held to a number of replicas": {Pod("p", of("apps/v1", "StatefulSet", "1")), cluster.Controllers{Known: true, StatefulSets: web("default", "1", 1)}, two, ""},
 		"fewer replicas, and operators let it go": {Pod("p", of("apps/v1", "ReplicaSet", "1")), cluster.Controllers{Known: true, ReplicaSets: web("default", "1", 1)}, func(p *policy.Policy) {
-			p.Removal.MinReplicas, p.Removal.Skip.CustomControllerPods = 2, false
+			p.Removal.Skip.MinReplicas, p.Removal.Skip.CustomControllerPods = 2, false
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -42,7 +42,7 @@ var daemonWork = setting.Find("daemon-work")
 
 // choosing is the flag or the tag by which the operator says that a daemon's pod works, "" when none does.
 func (p *Policy) choosing(pod *cluster.Pod, at Where) string {
-	for _, s := range p.Removal.DaemonWork {
+	for _, s := range p.Removal.Work.Daemons {
 		if s.Chooses(pod.Class) {
 			return "--" + daemonWork.Flag + "=" + s.String()
 		}

@@ -69,7 +69,7 @@ func TestADaemonsPodKeepsItsNodeWhenItIsWork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			allowed := policy.Default()
-			allowed.Removal.DaemonWork, allowed.Removal.Work = c.flag, c.rules
+			allowed.Removal.Work.Daemons, allowed.Removal.Work.Evict = c.flag, c.rules
 			pod := Pod("p", append([]func(*corev1.Pod){OwnedBy("DaemonSet", "d")}, c.changes...)...)
 			why, keeps := allowed.Keeps(pod, c.at, Start)
 			if keeps != (c.why != "") || why.Code != c.why {

@@ -14,6 +14,6 @@ func (p *Policy) Fleet(g *cluster.Group) fleet.Limits {
 		return fleet.Limits{}
 	}
 	r := p.Removal.Of(g.Options)
-	work := max(r.Unready, cmp.Or(r.Lost, fleet.WorkLost))
-	return fleet.Limits{Min: g.Min, Max: g.Max, Owned: true, Budget: r.Emptied, LostFor: r.Unready, WorkFor: work}
+	work := max(r.UnreadyTime, cmp.Or(r.Lost, fleet.WorkLost))
+	return fleet.Limits{Min: g.Min, Max: g.Max, Owned: true, Budget: r.Emptied.Percent, LostFor: r.UnreadyTime, WorkFor: work}
 }

@@ -117,7 +117,7 @@ func (p *Policy) Limits(g *cluster.Group, t time.Time) (least, most int) {
 // is bounding once.
 func (p *Policy) Bound(g *cluster.Group, t time.Time) *cluster.Group {
 	least, most := p.Limits(g, t)
-	patience := p.Growth.Provision
+	patience := p.Growth.Node.ProvisionTime
 	if patience == cluster.StartupWithin {
 		patience = 0
 	}

@@ -13,21 +13,11 @@ import (
 // Growth bounds how groups grow. What a field means, its unit and its default stand in its row of the table of settings; here stands what
 // code relies on besides.
 type Growth struct {
-	// Limits of the whole cluster, nodes that nobody manages included. 0 is no limit of nodes, but lets no core and no memory be added.
-	MaxNodes               int
-	MaxCores, MaxMemoryGiB int64
-	GPUs                   []GPUTotal // at most one of a kind
-
 	NeedsReady bool // nothing grows while no node is Ready
-	MaxAtOnce  int  // machines that one cycle adds to one group; 0 for no limit
 
-	// A machine has Provision from its request to its node's registration, and its node has Startup from there to being Ready. Both are
-	// above zero.
-	Provision, Startup time.Duration
-
-	// A group rests for BackoffFirst after its first failure, then twice as long each time up to BackoffMost. BackoffReset after the last
-	// failure the next one is a first one.
-	BackoffFirst, BackoffMost, BackoffReset time.Duration
+	Max     Max
+	Node    NodeTimes
+	Backoff Backoff
 
 	BurstWindow    time.Duration // see [Growth.AskAgain]; 0: a group is asked in every cycle
 	PodDelay       time.Duration // of a pod's age; its annotation may ask for more, see [Policy.Young]
@@ -52,6 +42,22 @@ type Growth struct {
 	Requests Requests
 	Buffers  Buffers
 }
+
+// Max are limits of the whole cluster, nodes that nobody manages included. 0 is no limit of nodes, but lets no core and no memory be added.
+type Max struct {
+	Nodes            int
+	Cores, MemoryGiB int64
+	GPUs             []GPUTotal // at most one of a kind
+	AtOnce           int        // machines that one cycle adds to one group; 0 for no limit
+}
+
+// NodeTimes is how long a new machine may take: ProvisionTime from its request to its node's registration, and StartupTime from there to
+// its node being Ready. Both are above zero.
+type NodeTimes struct{ ProvisionTime, StartupTime time.Duration }
+
+// Backoff is how long a group rests: Initial after its first failure, then twice as long each time up to Max. Reset after the last failure
+// the next one is a first one.
+type Backoff struct{ Initial, Max, Reset time.Duration }
 
 // Schedulers are names of schedulers, as pods have them.
 type Schedulers struct {
@@ -88,9 +94,9 @@ func (g Growth) check() error {
 			return fmt.Errorf("--bypassed-scheduler-names=%s: name it in --allowed-scheduler-names too, or leave that out", name)
 		}
 	}
-	if g.BackoffMost < g.BackoffFirst {
+	if g.Backoff.Max < g.Backoff.Initial {
 		return fmt.Errorf("--max-node-group-backoff-duration=%s: give at least --initial-node-group-backoff-duration (%s)",
-			g.BackoffMost, g.BackoffFirst)
+			g.Backoff.Max, g.Backoff.Initial)
 	}
 	if err := checkExpanders(g.Expanders); err != nil {
 		return err
@@ -109,12 +115,12 @@ func (g Growth) check() error {
 // Starting says whether a node that takes no pods yet is expected to. It is not Ready or bears a taint of its arrival, it is young, and its
 // kubelet has not fallen silent.
 func (g Growth) Starting(n *corev1.Node, now time.Time) bool {
-	return (!cluster.Ready(n) || g.Taints.Arriving(n)) && !cluster.Silent(n) && now.Sub(n.CreationTimestamp.Time) < g.Startup
+	return (!cluster.Ready(n) || g.Taints.Arriving(n)) && !cluster.Silent(n) && now.Sub(n.CreationTimestamp.Time) < g.Node.StartupTime
 }
 
 // Due is when a new node should be Ready at the latest.
 func (g Growth) Due(n *corev1.Node) time.Time {
-	return n.CreationTimestamp.Add(g.Startup)
+	return n.CreationTimestamp.Add(g.Node.StartupTime)
 }
 
 // CameUp says whether the node is Ready, or was when its time was over.

@@ -40,7 +40,7 @@ func (r Removal) DrainTime(p *cluster.Pod) time.Duration {
 	if own, err := time.ParseDuration(p.Annotations[drainTime]); err == nil && own > 0 {
 		return own
 	}
-	return r.DrainDeadline
+	return r.Drain.Deadline
 }
 
 // Overdue is what becomes of the drain when the pod has not left in that time.
@@ -48,7 +48,7 @@ func (r Removal) Overdue(p *cluster.Pod) Overdue {
 	if own, err := ParseOverdue(p.Annotations[afterDrainTime]); err == nil {
 		return own
 	}
-	return r.AfterDeadline
+	return r.Drain.AfterDeadline
 }
 
 // Outlasted says whether the pod was told to end and has not, in all the time that it had since its node was cordoned, and nobody is to
@@ -76,7 +76,7 @@ func (r Removal) Dismisses(p *cluster.Pod, occupied bool) bool {
 		return false
 	}
 	if occupied {
-		return r.OccupiedDaemons
+		return r.Drain.OccupiedDaemons
 	}
-	return r.EmptyDaemons
+	return r.Drain.EmptyDaemons
 }

@@ -42,7 +42,7 @@ func TestPodsLeaveInBandsAndEachBandHasItsGrace(t *testing.T) {
 				t.Errorf("%q is read as %v and %v", c.bands, bands, again)
 			}
 			r := policy.Default().Removal
-			r.Bands = bands
+			r.Drain.Bands = bands
 			p := Pod("p", ranked(c.priority, 3600))
 			if got := r.Turn(p); got != c.turn {
 				t.Errorf("turn %d, want %d", got, c.turn)
@@ -56,7 +56,7 @@ func TestPodsLeaveInBandsAndEachBandHasItsGrace(t *testing.T) {
 
 func TestBandsAndOneGraceForAllDoNotGoTogether(t *testing.T) {
 	p := policy.Default()
-	p.Removal.Bands, p.Removal.Drain.MaxGrace = []policy.Band{{Grace: time.Minute}}, time.Minute
+	p.Removal.Drain.Bands, p.Removal.Drain.MaxGrace = []policy.Band{{Grace: time.Minute}}, time.Minute
 	if p.Check() == nil {
 		t.Error("both are accepted")
 	}
@@ -92,7 +92,7 @@ func TestAPodIsOutlastedOnlyWhereSomebodySaysSo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := policy.Default()
-			r.Removal.AfterDeadline, r.Removal.DrainDeadline = c.after, 10*time.Minute
+			r.Removal.Drain.AfterDeadline, r.Removal.Drain.Deadline = c.after, 10*time.Minute
 			p := Pod("p", append([]func(*corev1.Pod){OwnedBy("ReplicaSet", "web")}, c.change...)...)
 			if got := r.Outlasted(p, policy.Where{}, cordoned, Start); got != c.want {
 				t.Errorf("outlasted %v, want %v", got, c.want)
@@ -123,7 +123,7 @@ func TestDaemonsAreDismissedWhereTheFlagsAndTheirAnnotationSaySo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := policy.Default().Removal
-			r.EmptyDaemons, r.OccupiedDaemons = c.empty, c.occupied
+			r.Drain.EmptyDaemons, r.Drain.OccupiedDaemons = c.empty, c.occupied
 			p := Pod("p", c.change...)
 			if got := r.Dismisses(p, false); got != c.onEmpty {
 				t.Errorf("on an empty node %v, want %v", got, c.onEmpty)

@@ -43,9 +43,9 @@ func own[V any](flag *V, group *V) {
 
 // Of is what holds for a group with options of its own.
 func (r Removal) Of(o cluster.Options) Removal {
-	own(&r.Threshold, o.Threshold)
-	own(&r.GPUThreshold, o.GPUThreshold)
-	own(&r.Unneeded, o.Unneeded)
-	own(&r.Unready, o.Unready)
+	own(&r.Utilization.Threshold, o.Threshold)
+	own(&r.Utilization.GPUThreshold, o.GPUThreshold)
+	own(&r.UnneededTime, o.Unneeded)
+	own(&r.UnreadyTime, o.Unready)
 	return r
 }

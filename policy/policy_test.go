@@ -77,20 +77,20 @@ func TestSenselessSettingsAreNamed(t *testing.T) {
 		t.Fatalf("the defaults: %v", err)
 	}
 	cases := map[string]func(*policy.Policy){
-		"--max-node-provision-time":              func(p *policy.Policy) { p.Growth.Provision = 0 },
-		"--max-node-startup-time":                func(p *policy.Policy) { p.Growth.Startup = 0 },
-		"--max-drain-time":                       func(p *policy.Policy) { p.Removal.DrainDeadline = -1 },
-		"--scale-down-unneeded-time":             func(p *policy.Policy) { p.Removal.Unneeded = -1 },
-		"--max-nodes-total":                      func(p *policy.Policy) { p.Growth.MaxNodes = -1 },
-		"--max-scale-down-parallelism":           func(p *policy.Policy) { p.Removal.MaxInFlight = 0 },
-		"--max-drain-parallelism":                func(p *policy.Policy) { p.Removal.MaxDrains = 0 },
-		"--max-node-group-backoff-duration":      func(p *policy.Policy) { p.Growth.BackoffMost = time.Second },
-		"--scale-down-utilization-threshold":     func(p *policy.Policy) { p.Removal.Threshold = 50 },
-		"--scale-down-utilization-threshold=NaN": func(p *policy.Policy) { p.Removal.Threshold = math.NaN() },
+		"--max-node-provision-time":              func(p *policy.Policy) { p.Growth.Node.ProvisionTime = 0 },
+		"--max-node-startup-time":                func(p *policy.Policy) { p.Growth.Node.StartupTime = 0 },
+		"--max-drain-time":                       func(p *policy.Policy) { p.Removal.Drain.Deadline = -1 },
+		"--scale-down-unneeded-time":             func(p *policy.Policy) { p.Removal.UnneededTime = -1 },
+		"--max-nodes-total":                      func(p *policy.Policy) { p.Growth.Max.Nodes = -1 },
+		"--max-scale-down-parallelism":           func(p *policy.Policy) { p.Removal.Parallelism = 0 },
+		"--max-drain-parallelism":                func(p *policy.Policy) { p.Removal.Drain.Parallelism = 0 },
+		"--max-node-group-backoff-duration":      func(p *policy.Policy) { p.Growth.Backoff.Max = time.Second },
+		"--scale-down-utilization-threshold":     func(p *policy.Policy) { p.Removal.Utilization.Threshold = 50 },
+		"--scale-down-utilization-threshold=NaN": func(p *policy.Policy) { p.Removal.Utilization.Threshold = math.NaN() },
 		"--max-total-unready-percentage":         func(p *policy.Policy) { p.Health.UnreadyPercent = 101 },
-		"--node-group-backoff-reset-timeout":     func(p *policy.Policy) { p.Growth.BackoffReset = 0 },
-		"--initial-node-group-backoff-duration":  func(p *policy.Policy) { p.Growth.BackoffFirst = 0 },
-		"--cores-total":                          func(p *policy.Policy) { p.Removal.MinCores, p.Growth.MaxCores = 8, 4 },
+		"--node-group-backoff-reset-timeout":     func(p *policy.Policy) { p.Growth.Backoff.Reset = 0 },
+		"--initial-node-group-backoff-duration":  func(p *policy.Policy) { p.Growth.Backoff.Initial = 0 },
+		"--cores-total":                          func(p *policy.Policy) { p.Removal.Keep.Cores, p.Growth.Max.Cores = 8, 4 },
 	}
 	for flag, spoil := range cases {
 		p := policy.Default()
@@ -100,7 +100,7 @@ func TestSenselessSettingsAreNamed(t *testing.T) {
 		}
 	}
 	limitless := policy.Default()
-	limitless.Removal.MinCores = 8
+	limitless.Removal.Keep.Cores = 8
 	if err := limitless.Check(); err != nil {
 		t.Errorf("a minimum without a maximum: %v", err)
 	}
@@ -113,7 +113,7 @@ func TestAGroupsOwnOptionsWin(t *testing.T) {
 	}
 	got := r.Of(cluster.Options{Threshold: new(0.1), GPUThreshold: new(0.2), Unneeded: new(time.Minute), Unready: new(2 * time.Minute)})
 	want := r
-	want.Threshold, want.GPUThreshold, want.Unneeded, want.Unready = 0.1, 0.2, time.Minute, 2*time.Minute
+	want.Utilization.Threshold, want.Utilization.GPUThreshold, want.UnneededTime, want.UnreadyTime = 0.1, 0.2, time.Minute, 2*time.Minute
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("options make %+v, want %+v", got, want)
 	}

@@ -20,11 +20,15 @@ type place struct {
 // places are the keys of all rows, in the order of the table.
 var places = func() (all []place) {
 	for row := range setting.All() {
-		for word := range strings.FieldsSeq(row.Key) {
+		fields := strings.Fields(row.Field)
+		for i, word := range strings.Fields(row.Key) {
 			key, omit := strings.CutSuffix(word, ",omitzero")
-			at := place{row: row, key: key, omit: omit}
+			at, path := place{row: row, key: key, omit: omit}, key
+			if len(fields) > 0 {
+				path = fields[i]
+			}
 			of := reflect.TypeFor[Policy]()
-			for name := range strings.SplitSeq(cmp.Or(row.Field, key), ".") {
+			for name := range strings.SplitSeq(path, ".") {
 				field, ok := of.FieldByNameFunc(func(f string) bool { return strings.EqualFold(f, name) })
 				if !ok {
 					panic(fmt.Sprintf("the policy has no field for the setting %s: %s has no %s", key, of, name))

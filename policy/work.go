@@ -127,12 +127,12 @@ func (p *Policy) released(pod *cluster.Pod, at Where, now time.Time) bool {
 func (p *Policy) Patience(pod *cluster.Pod, group cluster.GroupID) Patience {
 	patience := Endless
 	if o := pod.Owner(); pod.Daemon() || o != nil && o.Kind == "Job" {
-		for _, r := range p.Removal.Work {
+		for _, r := range p.Removal.Work.Evict {
 			if r.Group != "" && same(r.Group, group) {
 				patience = r.Patience
 			}
 		}
-		for _, r := range p.Removal.Work {
+		for _, r := range p.Removal.Work.Evict {
 			if r.Namespace != "" && r.Namespace == pod.Namespace {
 				patience = r.Patience
 			}

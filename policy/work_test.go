@@ -37,7 +37,7 @@ func TestWorkIsEvictedOnlyWhereSomebodySaysSo(t *testing.T) {
 		"a pod that is not to be evicted, whatever the namespace says": {pod: Pod("p", OwnedBy("Job", "j"), Annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false")), rules: []policy.WorkRule{{Namespace: "default"}}, keeps: true},
 	} {
 		allowed := policy.Default()
-		allowed.Removal.Work = c.rules
+		allowed.Removal.Work.Evict = c.rules
 		if why, keeps := allowed.Keeps(c.pod, c.at, Start); keeps != c.keeps {
 			t.Errorf("%s: kept %v (%s), want %v", name, keeps, why, c.keeps)
 		}

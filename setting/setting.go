@@ -24,7 +24,7 @@ type Row struct {
 	Flag, Short string
 
 	// Key is where the setting stands in the policy of a journal, its parts joined by dots: old journals have it, so it never changes.
-	// The fields of policy.Policy have the same names, but for their case, unless Field says otherwise. With ",omitzero" a journal
+	// The fields of policy.Policy have the same names, but for their case, unless Field, its parts joined alike, says otherwise. With ",omitzero" a journal
 	// leaves out the zero value; it always leaves out an empty list and an empty text. A flag that sets two fields has both keys, with a
 	// space between them. A setting of the process has no key: the program binds it to a variable.
 	Key, Field string

@@ -83,37 +83,37 @@ var Table = []Section{
 			Help: "keep room free for the pods of CapacityBuffers, and buy it where it lacks"},
 	}},
 	{"Limits of growth", []Row{
-		{Flag: "max-nodes-total", Key: "growth.maxNodes", Unit: Count, Theirs: true,
+		{Flag: "max-nodes-total", Key: "growth.maxNodes", Field: "growth.max.nodes", Unit: Count, Theirs: true,
 			Help: "most nodes in the whole cluster, managed or not; growth is cut to it; 0: no limit"},
-		{Flag: "cores-total", Key: "removal.minCores growth.maxCores", Default: "0:320000", Unit: Bounds, Theirs: true,
+		{Flag: "cores-total", Key: "removal.minCores growth.maxCores", Field: "removal.keep.cores growth.max.cores", Default: "0:320000", Unit: Bounds, Theirs: true,
 			Help: "least and most cores of the whole cluster; growth is cut to the max, removal stops at the min; with a max of 0 nothing grows"},
-		{Flag: "memory-total", Key: "removal.minMemoryGiB growth.maxMemoryGiB", Default: "0:6400000", Unit: Bounds, Theirs: true,
+		{Flag: "memory-total", Key: "removal.minMemoryGiB growth.maxMemoryGiB", Field: "removal.keep.memoryGiB growth.max.memoryGiB", Default: "0:6400000", Unit: Bounds, Theirs: true,
 			Help: "least and most GiB of memory of the whole cluster, as --cores-total"},
-		{Flag: "gpu-total", Key: "growth.gpus", Theirs: true, Help: "least and most GPUs of a kind in the whole cluster, as KIND:MIN:MAX. " +
+		{Flag: "gpu-total", Key: "growth.gpus", Field: "growth.max.GPUs", Theirs: true, Help: "least and most GPUs of a kind in the whole cluster, as KIND:MIN:MAX. " +
 			"KIND is a resource such as nvidia.com/gpu, or a value of the nodes' label accelerator; may be repeated"},
 		{Flag: "scale-up-from-zero", Key: "growth.needsReady,omitzero", Default: "true", Unit: Inverse, Theirs: true,
 			Help: "grow also while no node of the cluster is Ready"},
-		{Flag: "max-nodes-per-scaleup", Key: "growth.maxAtOnce", Default: "1000", Unit: Cap, Theirs: true,
+		{Flag: "max-nodes-per-scaleup", Key: "growth.maxAtOnce", Field: "growth.max.atOnce", Default: "1000", Unit: Cap, Theirs: true,
 			Help: "most machines that one decision adds to one group; 0: no limit"},
 		{Flag: "ceiling", Key: "growth.ceilings", Tag: Own + "ceiling", Help: "stop growth at machines:N/WINDOW added, usd:N/WINDOW that " +
 			"machines cost, or usd-per-hour:N, of all groups together; GROUP=... for one of them; the tag {tag} of a scale set says the same; " +
 			"may be repeated"},
 	}},
 	{"When growth fails", []Row{
-		{Flag: "max-node-provision-time", Key: "growth.provision", Default: "15m", Unit: Wait, Theirs: true,
+		{Flag: "max-node-provision-time", Key: "growth.provision", Field: "growth.node.provisionTime", Default: "15m", Unit: Wait, Theirs: true,
 			Help: "a machine without a node after this long is given up"},
-		{Flag: "max-node-startup-time", Key: "growth.startup", Default: "15m", Unit: Wait, Theirs: true,
+		{Flag: "max-node-startup-time", Key: "growth.startup", Field: "growth.node.startupTime", Default: "15m", Unit: Wait, Theirs: true,
 			Help: "a node that is not Ready so long after it registered counts as one that fails to start, and no pod waits for it"},
-		{Flag: "initial-node-group-backoff-duration", Key: "growth.backoffFirst", Default: "5m", Unit: Wait, Theirs: true,
+		{Flag: "initial-node-group-backoff-duration", Key: "growth.backoffFirst", Field: "growth.backoff.initial", Default: "5m", Unit: Wait, Theirs: true,
 			Help: "how long a group rests after its first failure"},
-		{Flag: "max-node-group-backoff-duration", Key: "growth.backoffMost", Default: "30m", Unit: Wait, Theirs: true,
+		{Flag: "max-node-group-backoff-duration", Key: "growth.backoffMost", Field: "growth.backoff.max", Default: "30m", Unit: Wait, Theirs: true,
 			Help: "a group's rest doubles from failure to failure up to this"},
-		{Flag: "node-group-backoff-reset-timeout", Key: "growth.backoffReset", Default: "3h", Unit: Wait, Theirs: true,
+		{Flag: "node-group-backoff-reset-timeout", Key: "growth.backoffReset", Field: "growth.backoff.reset", Default: "3h", Unit: Wait, Theirs: true,
 			Help: "after this long without failures the next one counts as the first"},
-		{Flag: "keep-failed-machine", Key: "removal.keepUnjoined,omitzero", Default: "1h", Unit: Span,
+		{Flag: "keep-failed-machine", Key: "removal.keepUnjoined,omitzero", Field: "removal.unregistered.keep", Default: "1h", Unit: Span,
 			Help: "once three machines of a group have not become Ready nodes and none has since, the group gets one at a time. The last that " +
 				"failed is kept for so long, so that somebody can find out why, unless the group is at its max; 0: none is kept"},
-		{Flag: "force-delete-unregistered-nodes", Key: "removal.forceUnjoined,omitzero", Theirs: true,
+		{Flag: "force-delete-unregistered-nodes", Key: "removal.forceUnjoined,omitzero", Field: "removal.unregistered.force", Theirs: true,
 			Help: "delete a machine that did not become a node in time even where its group falls below its min"},
 		{Flag: "force-delete-failed-nodes", Key: "removal.forceFailed,omitzero", Theirs: true,
 			Help: "delete a machine that the cloud could not make even where its group falls below its min"},
@@ -121,84 +121,84 @@ var Table = []Section{
 	{"Removal", []Row{
 		{Flag: "scale-down-enabled", Key: "removal.enabled", Default: "true", Theirs: true,
 			Help: "cordon and drain nodes that are not needed, and delete their machines"},
-		{Flag: "scale-down-unneeded-time", Key: "removal.unneeded", Default: "10m", Unit: Span, Tag: Option + "scaledownunneededtime",
+		{Flag: "scale-down-unneeded-time", Key: "removal.unneeded", Field: "removal.unneededTime", Default: "10m", Unit: Span, Tag: Option + "scaledownunneededtime",
 			Theirs: true, Help: "how long a node must have been idle or underused before it goes"},
-		{Flag: "scale-down-unready-time", Key: "removal.unready", Default: "20m", Unit: Span, Tag: Option + "scaledownunreadytime",
+		{Flag: "scale-down-unready-time", Key: "removal.unready", Field: "removal.unreadyTime", Default: "20m", Unit: Span, Tag: Option + "scaledownunreadytime",
 			Theirs: true, Help: "how long a node that is not Ready must have been unneeded before it goes"},
-		{Flag: "scale-down-utilization-threshold", Key: "removal.threshold", Default: "0.5", Unit: Share,
+		{Flag: "scale-down-utilization-threshold", Key: "removal.threshold", Field: "removal.utilization.threshold", Default: "0.5", Unit: Share,
 			Tag: Option + "scaledownutilizationthreshold", Theirs: true,
 			Help: "share of CPU or memory requested, at or below which a node is underused"},
-		{Flag: "scale-down-gpu-utilization-threshold", Key: "removal.gpuThreshold", Default: "0.5", Unit: Share,
+		{Flag: "scale-down-gpu-utilization-threshold", Key: "removal.gpuThreshold", Field: "removal.utilization.GPUThreshold", Default: "0.5", Unit: Share,
 			Tag: Option + "scaledowngpuutilizationthreshold", Theirs: true,
 			Help: "share of GPUs requested, at or below which a node that has GPUs is underused"},
-		{Flag: "busy-threshold", Key: "removal.busyThreshold,omitzero", Default: "0.5", Unit: Share,
+		{Flag: "busy-threshold", Key: "removal.busyThreshold,omitzero", Field: "removal.busy.threshold", Default: "0.5", Unit: Share,
 			Help: "share of allocatable CPU above which a node stays though it is idle or underused, as metrics.k8s.io measures it, where " +
 				"sluice may read that; 0: requests alone decide, as in cluster-autoscaler"},
-		{Flag: "busy-limit", Key: "removal.busyLimit,omitzero", Default: "6h", Unit: Span,
+		{Flag: "busy-limit", Key: "removal.busyLimit,omitzero", Field: "removal.busy.limit", Default: "6h", Unit: Span,
 			Help: "for how long a node stays for its measured CPU alone; 0: no limit"},
 		{Flag: "compat", Help: "take cluster-autoscaler's default for each flag that is not given and has another one here, as the table of " +
 			"defaults says. Leave out what sluice alone looks at before a node goes: its measured use, as with --busy-threshold=0"},
 		{Flag: "scale-down-unready-enabled", Key: "removal.unreadyEnabled", Default: "true", Theirs: true,
 			Help: "cordon, drain and delete nodes that are not Ready as well"},
-		{Flag: "ignore-daemonsets-utilization", Key: "removal.ignoreDaemons", Theirs: true,
+		{Flag: "ignore-daemonsets-utilization", Key: "removal.ignoreDaemons", Field: "removal.utilization.ignoreDaemons", Theirs: true,
 			Help: "leave pods of DaemonSets out of how much of a node is requested"},
-		{Flag: "ignore-mirror-pods-utilization", Key: "removal.ignoreMirrors", Theirs: true,
+		{Flag: "ignore-mirror-pods-utilization", Key: "removal.ignoreMirrors", Field: "removal.utilization.ignoreMirrors", Theirs: true,
 			Help: "leave static pods out of how much of a node is requested"},
-		{Flag: "scale-down-delay-after-add", Key: "removal.afterAdd", Default: "10m", Unit: Span, Theirs: true,
+		{Flag: "scale-down-delay-after-add", Key: "removal.afterAdd", Field: "removal.delay.afterAdd", Default: "10m", Unit: Span, Theirs: true,
 			Help: "no removal so long after a growth"},
-		{Flag: "scale-down-delay-after-delete", Key: "removal.afterDelete", Unit: Span, Theirs: true,
+		{Flag: "scale-down-delay-after-delete", Key: "removal.afterDelete", Field: "removal.delay.afterDelete", Unit: Span, Theirs: true,
 			Help: "no removal so long after machines were deleted"},
-		{Flag: "scale-down-delay-after-failure", Key: "removal.afterFailure", Default: "3m", Unit: Span, Theirs: true,
+		{Flag: "scale-down-delay-after-failure", Key: "removal.afterFailure", Field: "removal.delay.afterFailure", Default: "3m", Unit: Span, Theirs: true,
 			Help: "no removal so long after a node could not be tainted"},
-		{Flag: "scale-down-delay-type-local", Key: "removal.localDelays", Theirs: true, Help: "the three delays hold for each group by itself"},
-		{Flag: "node-deletion-delay-timeout", Key: "removal.deletionDelay", Default: "2m", Unit: Span, Theirs: true,
+		{Flag: "scale-down-delay-type-local", Key: "removal.localDelays", Field: "removal.delay.local", Theirs: true, Help: "the three delays hold for each group by itself"},
+		{Flag: "node-deletion-delay-timeout", Key: "removal.deletionDelay", Field: "removal.delay.deletion", Default: "2m", Unit: Span, Theirs: true,
 			Help: "how long an empty node waits for its annotations delay-deletion.cluster-autoscaler.kubernetes.io/... to be taken away"},
-		{Flag: "node-delete-delay-after-taint", Key: "removal.afterTaint", Default: "5s", Unit: Span, Theirs: true,
+		{Flag: "node-delete-delay-after-taint", Key: "removal.afterTaint", Field: "removal.delay.afterTaint", Default: "5s", Unit: Span, Theirs: true,
 			Help: "pause between cordoning a node and the next step"},
-		{Flag: "load-balancer-exclusion-delay", Key: "removal.exclusion", Default: "5s", Unit: Span,
+		{Flag: "load-balancer-exclusion-delay", Key: "removal.exclusion", Field: "removal.delay.exclusion", Default: "5s", Unit: Span,
 			Help: "a node on its way out is labelled so that load balancers outside of the cluster leave it out. The next step waits for so " +
 				"long; 0: no label"},
-		{Flag: "max-detach-time", Key: "removal.maxDetach", Default: "2m", Unit: Span,
+		{Flag: "max-detach-time", Key: "removal.maxDetach", Field: "removal.delay.detach", Default: "2m", Unit: Span,
 			Help: "how long an empty node waits for its volumes to be detached before its machine is deleted all the same"},
 		{Flag: "max-bulk-soft-taint-count", Key: "removal.maxSoftTaints", Default: "10", Unit: Count, Theirs: true,
 			Help: "most soft taints that one cycle puts on nodes that could go, or takes off nodes that are needed again. 0: none is put on, " +
 				"and those that are there come off"},
-		{Flag: "max-scale-down-parallelism", Key: "removal.maxInFlight", Default: "10", Unit: Places, Theirs: true,
+		{Flag: "max-scale-down-parallelism", Key: "removal.maxInFlight", Field: "removal.parallelism", Default: "10", Unit: Places, Theirs: true,
 			Help: "most nodes at once on their way to being ready for deletion, idle ones included. All that are ready in a group are deleted " +
 				"in one request and no longer count"},
 		{Flag: "max-empty-bulk-delete", Alias: "max-scale-down-parallelism", Yields: true, Theirs: true,
 			Help: "the old name of --max-scale-down-parallelism, where that is not given"},
-		{Flag: "max-drain-parallelism", Key: "removal.maxDrains", Default: "1", Unit: Places, Theirs: true,
+		{Flag: "max-drain-parallelism", Key: "removal.maxDrains", Field: "removal.drain.parallelism", Default: "1", Unit: Places, Theirs: true,
 			Help: "most nodes at once whose pods are being evicted; they count in --max-scale-down-parallelism"},
-		{Flag: "max-emptied-percentage", Key: "removal.emptied", Default: "5", Unit: Percent, Such: "5",
+		{Flag: "max-emptied-percentage", Key: "removal.emptied", Field: "removal.emptied.percent", Default: "5", Unit: Percent, Such: "5",
 			Help: "share of a group's nodes, in percent and at least one node, that are emptied of pods within --emptied-window, whatever for; " +
 				"nodes that nobody has to leave do not count, and what a person asks for does not wait"},
-		{Flag: "emptied-window", Key: "removal.window", Default: "10m", Unit: Span,
+		{Flag: "emptied-window", Key: "removal.window", Field: "removal.emptied.window", Default: "10m", Unit: Span,
 			Help: "see --max-emptied-percentage; a process without the record of the one before waits for so long; 0: no bound"},
 		{Flag: "max-graceful-termination-sec", Key: "removal.maxGrace", Field: "removal.drain.maxGrace", Default: "600", Unit: Seconds,
 			Theirs: true, Help: "longest grace period given to an evicted pod, in seconds"},
 		{Flag: "remove-control-plane-nodes", Key: "removal.controlPlane,omitzero", Help: "manage groups that have control-plane or etcd " +
 			"nodes as any other, and delete such nodes as well, one at a time and only while a quorum of them is left; kubeadm takes no deleted " +
 			"machine out of etcd, so see what docs/safety.md says of S-17"},
-		{Flag: "max-drain-time", Key: "removal.drainDeadline", Default: "15m", Unit: Wait, Help: "so long after its node was cordoned a pod " +
+		{Flag: "max-drain-time", Key: "removal.drainDeadline", Field: "removal.drain.deadline", Default: "15m", Unit: Wait, Help: "so long after its node was cordoned a pod " +
 			"is to have left, or --after-drain-time says what then; a pod's annotation sluice.dev/drain-time gives it another time"},
-		{Flag: "after-drain-time", Key: "removal.afterDeadline", Default: "abort", Help: "what becomes of a drain when a pod has not left in " +
+		{Flag: "after-drain-time", Key: "removal.afterDeadline", Field: "removal.drain.afterDeadline", Default: "abort", Help: "what becomes of a drain when a pod has not left in " +
 			"its time. abort gives the node back, wait goes on waiting, force lets the machine go with a pod that was told to end and has not. " +
 			"Budgets and work hold in any case. A pod's annotation sluice.dev/after-drain-time wins"},
-		{Flag: "drain-priority-config", Key: "removal.bands", Theirs: true, Help: "the order in which pods leave a node, as " +
+		{Flag: "drain-priority-config", Key: "removal.bands", Field: "removal.drain.bands", Theirs: true, Help: "the order in which pods leave a node, as " +
 			"PRIORITY:SECONDS,... with the longest grace period of each band. The lowest band leaves first, each other one when that before it " +
 			"is gone. Without the flag critical pods leave last"},
-		{Flag: "daemonset-eviction-for-empty-nodes", Key: "removal.emptyDaemons", Theirs: true, Help: "evict the pods of DaemonSets from a " +
+		{Flag: "daemonset-eviction-for-empty-nodes", Key: "removal.emptyDaemons", Field: "removal.drain.emptyDaemons", Theirs: true, Help: "evict the pods of DaemonSets from a " +
 			"node that has no others before its machine goes; a pod's annotation cluster-autoscaler.kubernetes.io/enable-ds-eviction says " +
 			"otherwise for it"},
-		{Flag: "daemonset-eviction-for-occupied-nodes", Key: "removal.occupiedDaemons", Default: "true", Theirs: true,
+		{Flag: "daemonset-eviction-for-occupied-nodes", Key: "removal.occupiedDaemons", Field: "removal.drain.occupiedDaemons", Default: "true", Theirs: true,
 			Help: "the same for a node whose other pods were evicted, once these are gone"},
-		{Flag: "run-dry", Key: "removal.runDry", Default: "true", Help: "taint a node that nothing but work holds which is not evicted, so " +
+		{Flag: "run-dry", Key: "removal.runDry", Field: "removal.work.runDry", Default: "true", Help: "taint a node that nothing but work holds which is not evicted, so " +
 			"that new work goes elsewhere and the machine goes when the work is done; a pending pod that fits takes the taint off"},
-		{Flag: "evict-work", Key: "removal.work", Help: "when pods of Jobs, and of DaemonSets that are work by --daemon-work, may be evicted " +
+		{Flag: "evict-work", Key: "removal.work", Field: "removal.work.evict", Help: "when pods of Jobs, and of DaemonSets that are work by --daemon-work, may be evicted " +
 			"after all, as namespace/NAME=PATIENCE or GROUP=PATIENCE. PATIENCE is never, now, or for how long their node runs dry first, such " +
 			"as 2h. A namespace wins over a group, a pod's annotation sluice.dev/evict-work over both; may be repeated"},
-		{Flag: "daemon-work", Key: "removal.daemonWork", Tag: Own + "daemon-work", Help: "pods of DaemonSets that are work as a Job's and " +
+		{Flag: "daemon-work", Key: "removal.daemonWork", Field: "removal.work.daemons", Tag: Own + "daemon-work", Help: "pods of DaemonSets that are work as a Job's and " +
 			"keep their node, as NAMESPACE/SELECTOR with a label selector, such as render/app=worker. A daemon's pod annotated " +
 			"safe-to-evict=false or do-not-disrupt is work without it. The tag {tag} of a scale set says the same of its nodes; may be repeated"},
 		{Flag: "consolidate", Key: "removal.consolidation.groups", Help: "also empty nodes of this group whose pods could run elsewhere for " +
@@ -218,7 +218,7 @@ var Table = []Section{
 		{Flag: "skip-nodes-with-custom-controller-pods", Key: "removal.customOwners", Field: "removal.skip.customControllerPods",
 			Default: "true", Theirs: true,
 			Help: "a pod keeps its node whose controller is none of Kubernetes' own, which may not make it again, or does not exist"},
-		{Flag: "min-replica-count", Key: "removal.minReplicas,omitzero", Unit: Count, Theirs: true,
+		{Flag: "min-replica-count", Key: "removal.minReplicas,omitzero", Field: "removal.skip.minReplicas", Unit: Count, Theirs: true,
 			Help: "a pod keeps its node while its ReplicaSet or ReplicationController is to have fewer replicas; not with " +
 				"--skip-nodes-with-custom-controller-pods=false"},
 		{Flag: "ok-total-unready-count", Key: "health.unreadyCount", Default: "3", Unit: Count, Theirs: true,

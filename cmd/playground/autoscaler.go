@@ -34,13 +34,13 @@ func (p *playground) runSluice(ctx context.Context, config *rest.Config, listene
 // that they would be one, and each is to be answered at once.
 func (s script) policy() *policy.Policy {
 	allowed := policy.Default()
-	allowed.Removal.Unneeded = s.unneeded
-	allowed.Removal.Window = cmp.Or(s.window, s.unneeded) // by default they are equally long
+	allowed.Removal.UnneededTime = s.unneeded
+	allowed.Removal.Emptied.Window = cmp.Or(s.window, s.unneeded) // by default they are equally long
 	allowed.Removal.Lost = s.lost
-	allowed.Growth.Provision = cmp.Or(s.provision, allowed.Growth.Provision)
-	allowed.Removal.AfterAdd = s.afterAdd
-	allowed.Removal.AfterTaint = s.afterTaint
-	allowed.Removal.DaemonWork = s.work
+	allowed.Growth.Node.ProvisionTime = cmp.Or(s.provision, allowed.Growth.Node.ProvisionTime)
+	allowed.Removal.Delay.AfterAdd = s.afterAdd
+	allowed.Removal.Delay.AfterTaint = s.afterTaint
+	allowed.Removal.Work.Daemons = s.work
 	allowed.Growth.BurstWindow = s.gather
 	return allowed
 }

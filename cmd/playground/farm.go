@@ -42,7 +42,7 @@ func farmScript(speed int) script {
 	return script{
 		boot: azuresim.Lognormal(short(150*time.Second), 0.25), remove: azuresim.Fixed(short(180 * time.Second)), join: short(30 * time.Second),
 		retryAfter: time.Second, // the shortest that Azure can say
-		unneeded:   short(removal.Unneeded), afterAdd: short(removal.AfterAdd), afterTaint: short(removal.AfterTaint),
+		unneeded:   short(removal.UnneededTime), afterAdd: short(removal.Delay.AfterAdd), afterTaint: short(removal.Delay.AfterTaint),
 		patience: 10 * time.Minute,
 	}
 }

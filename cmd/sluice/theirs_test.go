@@ -217,8 +217,8 @@ func TestTheOldNameOfParallelismYields(t *testing.T) {
 		"--max_empty_bulk_delete=3 --max-scale-down-parallelism=3":                                                   3,
 		"--max-empty-bulk-delete=10 --max-autoprovisioned-node-group-count=15 --node-autoprovisioning-enabled=false": 10,
 	} {
-		if o, _, err := started(t, append([]string{"cluster-autoscaler"}, strings.Fields(line)...)...); err != nil || o.Policy.Removal.MaxInFlight != want {
-			t.Errorf("%s: %d, want %d; %v", line, o.Policy.Removal.MaxInFlight, want, err)
+		if o, _, err := started(t, append([]string{"cluster-autoscaler"}, strings.Fields(line)...)...); err != nil || o.Policy.Removal.Parallelism != want {
+			t.Errorf("%s: %d, want %d; %v", line, o.Policy.Removal.Parallelism, want, err)
 		}
 	}
 	if _, _, err := started(t, "cluster-autoscaler", "--max-empty-bulk-delete=many"); !errors.As(err, new(*pflag.InvalidValueError)) {

@@ -89,7 +89,7 @@ func (c *silent) SetCapacity(_ context.Context, g *cluster.Group, _ int) error {
 func TestWhatTheCloudWasAskedForCountsForTheNextGroup(t *testing.T) {
 	for most, want := range map[int][]cluster.GroupID{3: {"a", "b"}, 2: {"a"}} {
 		provider, allowed := newSilent(func() time.Time { return Start }), policy.Default()
-		allowed.Growth.MaxNodes = most
+		allowed.Growth.Max.Nodes = most
 		a := &Actuator{
 			Cloud: provider, Ledger: provider.book, Policy: allowed, Now: func() time.Time { return Start }, Started: Start.Add(-time.Hour),
 			Objects: func() (cluster.Objects, error) { return cluster.Objects{}, nil },

@@ -135,7 +135,7 @@ func (a *Autoscaler) Anew() *Autoscaler {
 // besides is what the policy has read besides what every decision reads.
 func besides(p *policy.Policy, namespace string) kube.Besides {
 	r := p.Removal
-	return kube.Besides{RankingNamespace: rankingNamespace(p, namespace), Controllers: r.Skip.CustomControllerPods, Replicas: r.MinReplicas > 0}
+	return kube.Besides{RankingNamespace: rankingNamespace(p, namespace), Controllers: r.Skip.CustomControllerPods, Replicas: r.Skip.MinReplicas > 0}
 }
 
 // rankingNamespace is where the ConfigMap that ranks groups is read, "" when no expander reads it.

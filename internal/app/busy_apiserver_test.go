@@ -58,7 +58,7 @@ func TestANodeThatWorksForADaemonStaysUntilItIsCalm(t *testing.T) {
 	worker := running(ctx, t, admin, works)
 
 	allowed.Installation = "kube-system/cluster-autoscaler"
-	allowed.Removal.Unneeded, allowed.Removal.AfterTaint, allowed.Removal.Exclusion = 3*time.Second, time.Second, time.Second
+	allowed.Removal.UnneededTime, allowed.Removal.Delay.AfterTaint, allowed.Removal.Delay.Exclusion = 3*time.Second, time.Second, time.Second
 	sluice := New(Parts{Client: client, Cloud: cloud, Ledger: book, Policy: allowed, Timing: Timing{Resync: time.Second}, Log: slog.New(slog.DiscardHandler)})
 	if err := sluice.Start(ctx); err != nil {
 		t.Fatal(err)

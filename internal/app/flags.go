@@ -41,7 +41,7 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 			return nil, err
 		}
 		if compat {
-			checked.Removal.BusyThreshold = 0
+			checked.Removal.Busy.Threshold = 0
 		}
 		return checked, nil
 	}

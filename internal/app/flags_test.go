@@ -72,29 +72,37 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 	}
 	want := &policy.Policy{
 		Growth: policy.Growth{
-			MaxNodes: 101, MaxCores: 103, MaxMemoryGiB: 105, Provision: 106 * time.Second, Startup: 147 * time.Second,
-			BackoffFirst: 107 * time.Second, BackoffMost: 108 * time.Second, BackoffReset: 109 * time.Second,
-			MaxAtOnce: 120, EnforceMin: true, BurstWindow: 131 * time.Second, PodDelay: 121 * time.Second, PriorityCutoff: -122, GangHold: 129 * time.Second,
-			Taints:     cluster.Taints{Startup: []string{"example.com/one", "example.com/one"}, Prefixes: []string{"example.com/two-"}, Status: []string{"example.com/three"}},
-			Schedulers: policy.Schedulers{Bypassed: []string{"volcano"}, Allowed: []string{"default-scheduler", "volcano"}},
-			Expanders:  []policy.Expander{policy.Priority, policy.GRPC, policy.Random},
-			Balance:    policy.Balance{Similar: true, IgnoreLabels: []string{"example.com/rack"}, Memory: 0.123, Allocatable: 0.124, Free: 0.125},
-			Headroom:   []policy.GroupHeadroom{{Group: "agents", Headroom: cluster.Headroom{Cores: 126}}},
-			Schedules:  []policy.GroupSchedule{{Group: "agents", Schedule: weekdays}},
-			GPUs:       []policy.GPUTotal{{Kind: "nvidia.com/gpu", Min: 148, Max: 149}}, NeedsReady: true,
-			Ceilings: []policy.GroupCeiling{{Group: "agents", Ceiling: cluster.Ceiling{Unit: cluster.CeilingUSD, Limit: 128, Window: 24 * time.Hour}}},
-
+			NeedsReady: true, EnforceMin: true,
+			Max:         policy.Max{Nodes: 101, Cores: 103, MemoryGiB: 105, AtOnce: 120, GPUs: []policy.GPUTotal{{Kind: "nvidia.com/gpu", Min: 148, Max: 149}}},
+			Node:        policy.NodeTimes{ProvisionTime: 106 * time.Second, StartupTime: 147 * time.Second},
+			Backoff:     policy.Backoff{Initial: 107 * time.Second, Max: 108 * time.Second, Reset: 109 * time.Second},
+			BurstWindow: 131 * time.Second, PodDelay: 121 * time.Second, PriorityCutoff: -122, GangHold: 129 * time.Second,
+			Taints:       cluster.Taints{Startup: []string{"example.com/one", "example.com/one"}, Prefixes: []string{"example.com/two-"}, Status: []string{"example.com/three"}},
+			Schedulers:   policy.Schedulers{Bypassed: []string{"volcano"}, Allowed: []string{"default-scheduler", "volcano"}},
+			Expanders:    []policy.Expander{policy.Priority, policy.GRPC, policy.Random},
+			Balance:      policy.Balance{Similar: true, IgnoreLabels: []string{"example.com/rack"}, Memory: 0.123, Allocatable: 0.124, Free: 0.125},
+			Headroom:     []policy.GroupHeadroom{{Group: "agents", Headroom: cluster.Headroom{Cores: 126}}},
+			Schedules:    []policy.GroupSchedule{{Group: "agents", Schedule: weekdays}},
+			Ceilings:     []policy.GroupCeiling{{Group: "agents", Ceiling: cluster.Ceiling{Unit: cluster.CeilingUSD, Limit: 128, Window: 24 * time.Hour}}},
 			DrainTargets: []policy.DrainTarget{{Namespace: "render", Within: 129 * time.Minute}},
 			Requests:     policy.Requests{Enabled: true, Instance: "east"}, Buffers: policy.Buffers{Translate: true, Keep: true},
 		},
 		Removal: policy.Removal{
-			AfterDeadline: policy.Wait, EmptyDaemons: true, ControlPlane: true,
-			AfterDelete: 135 * time.Second, AfterFailure: 136 * time.Second, LocalDelays: true, MinReplicas: 139, IgnoreDaemons: true, IgnoreMirrors: true, DeletionDelay: 137 * time.Second, Skip: policy.Skip{SystemPodAge: 138 * time.Second},
-			DaemonWork: []cluster.PodSelector{workers},
-			Work:       []policy.WorkRule{{Namespace: "render", Patience: policy.Patience(131 * time.Minute)}},
-			Unneeded:   110 * time.Second, Unready: 111 * time.Second, Threshold: 0.12, GPUThreshold: 0.13, BusyThreshold: 0.15, BusyLimit: 145 * time.Minute, AfterAdd: 113 * time.Second, AfterTaint: 114 * time.Second, Exclusion: 133 * time.Second, MaxDetach: 134 * time.Second, KeepUnjoined: 144 * time.Second,
-			MaxInFlight: 115, MaxSoftTaints: 132, MaxDrains: 116, Emptied: 14.5, Window: 142 * time.Second, Drain: policy.Drain{MaxGrace: 117 * time.Second}, DrainDeadline: 118 * time.Second, ForceUnjoined: true, ForceFailed: true, Consolidation: policy.Consolidation{Groups: []cluster.GroupID{"all"}, Expected: 139 * time.Minute, PodUSD: 0.14, PerDay: 141},
-			MinCores: 102, MinMemoryGiB: 104,
+			ControlPlane: true, ForceFailed: true, UnneededTime: 110 * time.Second, UnreadyTime: 111 * time.Second,
+			Utilization: policy.Utilization{Threshold: 0.12, GPUThreshold: 0.13, IgnoreDaemons: true, IgnoreMirrors: true},
+			Busy:        policy.Busy{Threshold: 0.15, Limit: 145 * time.Minute},
+			Delay: policy.Delay{
+				AfterAdd: 113 * time.Second, AfterDelete: 135 * time.Second, AfterFailure: 136 * time.Second, Local: true,
+				AfterTaint: 114 * time.Second, Exclusion: 133 * time.Second, Deletion: 137 * time.Second, Detach: 134 * time.Second,
+			},
+			Skip:        policy.Skip{SystemPodAge: 138 * time.Second, MinReplicas: 139},
+			Keep:        policy.Keep{Cores: 102, MemoryGiB: 104},
+			Work:        policy.WorkRules{Evict: []policy.WorkRule{{Namespace: "render", Patience: policy.Patience(131 * time.Minute)}}, Daemons: []cluster.PodSelector{workers}},
+			Parallelism: 115, MaxSoftTaints: 132,
+			Drain:         policy.Drain{Parallelism: 116, Deadline: 118 * time.Second, AfterDeadline: policy.Wait, MaxGrace: 117 * time.Second, EmptyDaemons: true},
+			Emptied:       policy.Emptied{Percent: 14.5, Window: 142 * time.Second},
+			Unregistered:  policy.Unregistered{Keep: 144 * time.Second, Force: true},
+			Consolidation: policy.Consolidation{Groups: []cluster.GroupID{"all"}, Expected: 139 * time.Minute, PodUSD: 0.14, PerDay: 141},
 		},
 		Health:    policy.Health{UnreadyCount: 119, UnreadyPercent: 12.5},
 		ClusterID: "uid-143",
@@ -125,7 +133,7 @@ func TestCompatLeavesOutMeasuredUse(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := policy.Default()
-		want.Removal.BusyThreshold, want.Growth.Expanders = 0, []policy.Expander{policy.LeastWaste}
+		want.Removal.Busy.Threshold, want.Growth.Expanders = 0, []policy.Expander{policy.LeastWaste}
 		if d := cmp.Diff(want, p); d != "" {
 			t.Errorf("%v (-want +got):\n%s", args, d)
 		}
@@ -213,7 +221,7 @@ func TestARefusedBoundChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(p.Removal.MinCores, p.Growth.MaxCores); got != "2 8" {
+	if got := fmt.Sprint(p.Removal.Keep.Cores, p.Growth.Max.Cores); got != "2 8" {
 		t.Errorf("the bounds are %s, want those that were good: 2 8", got)
 	}
 }

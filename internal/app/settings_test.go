@@ -58,7 +58,7 @@ func effect(p *policy.Policy, g *cluster.Group) string {
 	r := p.Removal.Of(g.Options)
 	machines, cores := p.Headroom(g)
 	least, most := p.Limits(g, time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)) // a Monday
-	return fmt.Sprint(r.Threshold, r.GPUThreshold, r.Unneeded, r.Unready, machines, cores, least, most, p.Ceilings(g), r.DaemonWork, g.Options.DaemonWork)
+	return fmt.Sprint(r.Utilization.Threshold, r.Utilization.GPUThreshold, r.UnneededTime, r.UnreadyTime, machines, cores, least, most, p.Ceilings(g), r.Work.Daemons, g.Options.DaemonWork)
 }
 
 // TestAJournalOfAnEarlierReleaseIsRead holds the keys: the file has each of them, with the values of samples, as the first release that has it wrote

@@ -18,8 +18,8 @@ const waits = time.Hour
 func emptying(w *workload.World) *turning {
 	allowed := policy.Default()
 	r := &allowed.Removal
-	r.Threshold, r.Unneeded = 1, waits
-	r.MaxInFlight, r.MaxDrains, r.MaxSoftTaints, r.Window = 1<<20, 1<<20, 0, 0
+	r.Utilization.Threshold, r.UnneededTime = 1, waits
+	r.Parallelism, r.Drain.Parallelism, r.MaxSoftTaints, r.Emptied.Window = 1<<20, 1<<20, 0, 0
 	t := &turning{planner: planner{allowed: allowed}, at: workload.At, groups: w.Groups}
 	t.objects = w.Objects(&t.table)
 	t.seen = cluster.New(t.at, t.objects, t.groups)
@@ -45,7 +45,7 @@ func emptied(w *workload.World) Case {
 // stillEmptied is a cycle ten seconds after the one that found which nodes can be emptied, none of which has waited for long enough.
 func stillEmptied(w *workload.World) Case {
 	t := emptying(w)
-	t.planner.allowed.Removal.Unneeded = 1000 * waits
+	t.planner.allowed.Removal.UnneededTime = 1000 * waits
 	return Case{Pods: len(w.Pods), Fresh: func() { t.read(10 * time.Second) }, Decide: t.cycle, Right: both([]expectation{allHoused, still, some})}
 }
 

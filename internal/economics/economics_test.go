@@ -83,7 +83,7 @@ func farm(minutes ...[2]int) Workload {
 
 func tunedSluice(Workload) Autoscaler {
 	p := policy.Default()
-	p.Removal.Unneeded, p.Removal.AfterAdd = time.Minute, 0
+	p.Removal.UnneededTime, p.Removal.Delay.AfterAdd = time.Minute, 0
 	return &Sluice{Policy: p}
 }
 

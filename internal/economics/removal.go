@@ -40,7 +40,7 @@ func Removals() []Contender {
 func removing(unneeded time.Duration, consolidated ...cluster.GroupID) func(Workload) Autoscaler {
 	return func(Workload) Autoscaler {
 		p := policy.Default()
-		p.Removal.Unneeded, p.Removal.AfterAdd, p.Removal.Consolidation.Groups = unneeded, 0, consolidated
+		p.Removal.UnneededTime, p.Removal.Delay.AfterAdd, p.Removal.Consolidation.Groups = unneeded, 0, consolidated
 		return &Sluice{Policy: p}
 	}
 }

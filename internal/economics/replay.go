@@ -78,7 +78,7 @@ func Contenders() []Contender {
 			return &Sluice{Policy: p}
 		}
 	}
-	tuned := func(p *policy.Policy) { p.Removal.Unneeded, p.Removal.AfterAdd = time.Minute, 0 }
+	tuned := func(p *policy.Policy) { p.Removal.UnneededTime, p.Removal.Delay.AfterAdd = time.Minute, 0 }
 	joint := func(drain time.Duration, sigma float64) func(Workload) Autoscaler {
 		return func(w Workload) Autoscaler {
 			return &Joint{Unneeded: time.Minute, Drain: drain, Expect: MeanRunTimes(w, sigma)}

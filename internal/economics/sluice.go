@@ -99,7 +99,7 @@ func Plan(in Instance) Answer {
 	}
 	at := epoch.Add(time.Minute)
 	allowed := policy.Default()
-	allowed.Growth.MaxAtOnce = 0 // no other method has such a limit
+	allowed.Growth.Max.AtOnce = 0 // no other method has such a limit
 	p, _ := plan.Decide(cluster.New(at, cluster.Objects{Pods: cluster.NewPods(pods...)}, groups), allowed, memory.Memory{})
 	a := Answer{Count: make([]int, len(in.Kinds))}
 	for _, act := range p.Actions {

@@ -12,7 +12,8 @@ import (
 )
 
 // settingsOf are the structs of package policy whose fields are settings.
-var settingsOf = []string{"Policy", "Growth", "Removal", "Health", "Balance", "Requests", "Buffers", "Consolidation", "Schedulers", "Skip", "Drain"}
+var settingsOf = []string{"Policy", "Growth", "Removal", "Health", "Balance", "Requests", "Buffers", "Consolidation", "Schedulers",
+	"Skip", "Drain", "Max", "NodeTimes", "Backoff", "Utilization", "Busy", "Delay", "Keep", "WorkRules", "Emptied", "Unregistered"}
 
 // verbsOwn are flags that a verb declares for itself although run has one of that name, since it means something else there.
 var verbsOwn = map[string]string{

@@ -38,7 +38,7 @@ func (b *Book) Watch(told func([]fleet.Observation)) {
 // Horizon is the usual one with the policy's times.
 func Horizon(p *policy.Policy) fleet.Horizon {
 	h := fleet.Usual()
-	h.Provision, h.Window, h.Loss = p.Growth.Provision, p.Removal.Window, cmp.Or(p.Removal.Lost, h.Loss)
+	h.Provision, h.Window, h.Loss = p.Growth.Node.ProvisionTime, p.Removal.Emptied.Window, cmp.Or(p.Removal.Lost, h.Loss)
 	return h
 }
 

@@ -194,7 +194,7 @@ func newFailures(entry journal.Entry) []failure {
 			}
 			if why, ok := late[reason.Instance(string(g.ID), string(in.ID))]; ok {
 				since, _ := in.WaitedSince(ledger)
-				add(cluster.Failure{At: since.Add(entry.Policy.Growth.Provision), Kind: timedOut, Code: "NeverJoined", Message: why.Sentence()}, 1)
+				add(cluster.Failure{At: since.Add(entry.Policy.Growth.Node.ProvisionTime), Kind: timedOut, Code: "NeverJoined", Message: why.Sentence()}, 1)
 			}
 		}
 		if g.Failure != nil {

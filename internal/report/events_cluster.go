@@ -32,7 +32,7 @@ func lateEvents(entry journal.Entry, status corev1.ObjectReference) []event {
 		if f.Kind != timedOut || f.Group == nil {
 			continue
 		}
-		message := fmt.Sprintf("Nodes added to group %s failed to register within %s", f.Group.ID, entry.Policy.Growth.Provision)
+		message := fmt.Sprintf("Nodes added to group %s failed to register within %s", f.Group.ID, entry.Policy.Growth.Node.ProvisionTime)
 		events = append(events, event{object: status, kind: corev1.EventTypeWarning, reason: scaleUpTimedOut, message: message, at: f.At, same: message})
 	}
 	return events
@@ -49,7 +49,7 @@ func eventsOfCluster(entry journal.Entry, status corev1.ObjectReference) []event
 	}
 	for _, v := range entry.Plan.Verdicts {
 		if _, reached := find(v.Because, reason.ClusterNodesLimit); reached {
-			warn(maxNodesTotalReached, fmt.Sprintf("Max total nodes in cluster reached: %d", entry.Policy.Growth.MaxNodes))
+			warn(maxNodesTotalReached, fmt.Sprintf("Max total nodes in cluster reached: %d", entry.Policy.Growth.Max.Nodes))
 			break
 		}
 	}

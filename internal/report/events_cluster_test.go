@@ -47,7 +47,7 @@ func TestTheClusterIsToldWhatClusterAutoscalerTells(t *testing.T) {
 	late.kept.Groups = map[cluster.GroupID]memory.GroupMemory{"agents": {Noticed: noon.Add(-time.Hour)}}
 
 	full := growing()
-	full.policy.Growth.MaxNodes = 2
+	full.policy.Growth.Max.Nodes = 2
 
 	drained := newWorld()
 	drained.group("agents", 0, 3, 2)

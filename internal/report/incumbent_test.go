@@ -293,7 +293,7 @@ func TestMostNodesAreThoseOfAllGroupsOrOfTheCluster(t *testing.T) {
 	for limit, want := range map[int]float64{0: 8, 5: 5, 20: 8} {
 		w := calm()
 		w.group("spot", 0, 5, 0)
-		w.policy.Growth.MaxNodes = limit
+		w.policy.Growth.Max.Nodes = limit
 		if got := ours(t, reported(NewMetrics(), w)).sum("max_nodes_count"); got != want {
 			t.Errorf("--max-nodes-total=%d: max_nodes_count %g, want %g", limit, got, want)
 		}

@@ -54,16 +54,16 @@ func (c compatibleMetrics) state(entry journal.Entry, counted census) {
 	for _, g := range entry.Seen.Groups {
 		most += g.Max
 	}
-	if limit := allowed.Growth.MaxNodes; limit > 0 {
+	if limit := allowed.Growth.Max.Nodes; limit > 0 {
 		most = min(most, limit)
 	}
 	c.nodesMax.set(most)
 	c.groups.add("autoscaled", float64(len(entry.Seen.Groups)))
 	c.groups.add("autoprovisioned", 0)
-	c.coreLimits.add("minimum", float64(allowed.Removal.MinCores))
-	c.coreLimits.add("maximum", float64(allowed.Growth.MaxCores))
-	c.memoryLimits.add("minimum", float64(allowed.Removal.MinMemoryGiB<<30))
-	c.memoryLimits.add("maximum", float64(allowed.Growth.MaxMemoryGiB<<30))
+	c.coreLimits.add("minimum", float64(allowed.Removal.Keep.Cores))
+	c.coreLimits.add("maximum", float64(allowed.Growth.Max.Cores))
+	c.memoryLimits.add("minimum", float64(allowed.Removal.Keep.MemoryGiB<<30))
+	c.memoryLimits.add("maximum", float64(allowed.Growth.Max.MemoryGiB<<30))
 	c.cooling.Set(indicator(entry.After.CoolsDown(allowed.Removal, entry.Seen.Time)))
 	milli, bytes := int64(0), int64(0)
 	for _, n := range entry.Seen.Nodes {

@@ -34,7 +34,7 @@ func (d *Growth) turnBreaker(b memory.Breaker, st *Order, unjoined []*cluster.In
 		return b
 	}
 	joined, counted := d.LastJoin(st.ID), b.Last
-	if joined.After(b.Last) || d.Now.Sub(b.Last) > d.Policy.Growth.BackoffReset {
+	if joined.After(b.Last) || d.Now.Sub(b.Last) > d.Policy.Growth.Backoff.Reset {
 		b.Machines = 0
 	}
 	if !d.Now.Before(b.Until) {
@@ -57,7 +57,7 @@ func (d *Growth) turnBreaker(b memory.Breaker, st *Order, unjoined []*cluster.In
 		if !fails(d.Waits(in)) {
 			continue
 		}
-		if keep := d.Policy.Removal.KeepUnjoined; b.Open() && keep > 0 {
+		if keep := d.Policy.Removal.Unregistered.Keep; b.Open() && keep > 0 {
 			b.Kept, b.Until = in.UID, d.Now.Add(keep)
 		}
 	}
@@ -76,7 +76,7 @@ func (d *Growth) strays(st *Order) *reason.Reason {
 	if n < fleet.UsualStrays {
 		return nil
 	}
-	return new(reason.New(reason.GroupStrays, reason.Group(string(st.ID)), "machines", n, "limit", d.Policy.Growth.Provision))
+	return new(reason.New(reason.GroupStrays, reason.Group(string(st.ID)), "machines", n, "limit", d.Policy.Growth.Node.ProvisionTime))
 }
 
 // tries says that the group gets one machine at a time and has it, with extra ones beyond those that it adds; nil when it may have one more.

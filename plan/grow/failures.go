@@ -67,10 +67,10 @@ func (d *Growth) failuresOf(g *cluster.Group, unjoined []*cluster.Instance, unre
 	}
 	for _, in := range unjoined {
 		why := d.NeverJoined(reason.Instance(string(g.ID), string(in.ID)), in)
-		fs = append(fs, cluster.Failure{At: d.Waits(in).Add(d.Policy.Growth.Provision), Code: "NeverJoined", Message: why.Sentence()})
+		fs = append(fs, cluster.Failure{At: d.Waits(in).Add(d.Policy.Growth.Node.ProvisionTime), Code: "NeverJoined", Message: why.Sentence()})
 	}
 	for _, n := range unready {
-		why := reason.New(reason.NodeNeverReady, reason.Node(n.Name()), "node", n.Name(), "age", d.Now.Sub(n.Object.CreationTimestamp.Time).Truncate(time.Second), "limit", d.Policy.Growth.Startup)
+		why := reason.New(reason.NodeNeverReady, reason.Node(n.Name()), "node", n.Name(), "age", d.Now.Sub(n.Object.CreationTimestamp.Time).Truncate(time.Second), "limit", d.Policy.Growth.Node.StartupTime)
 		fs = append(fs, cluster.Failure{At: d.Policy.Growth.Due(n.Object), Code: string(reason.NodeNeverReady), Message: why.Sentence()})
 	}
 	return fs

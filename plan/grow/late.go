@@ -16,7 +16,7 @@ func (d *Growth) LateBy(st *Order, in *cluster.Instance) *reason.Reason {
 	}
 	return new(reason.New(reason.MachineLate, reason.Instance(string(st.ID), string(in.ID)),
 		"age", d.Waited(in), "longest", d.LongestBoot(st.GroupFacts).Truncate(time.Second), "limit", limit.Truncate(time.Second),
-		"given-up", d.Waits(in).Add(d.Policy.Growth.Provision).Format(time.RFC3339)))
+		"given-up", d.Waits(in).Add(d.Policy.Growth.Node.ProvisionTime).Format(time.RFC3339)))
 }
 
 // waitsForLate says whether other groups are asked before this one: machines of it are late, and none has joined since they began to be waited for.

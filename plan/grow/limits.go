@@ -30,8 +30,8 @@ func (d *Growth) limit(st *Order, total Totals, extra int) *reason.Reason {
 	if why := d.tries(st, extra); why != nil {
 		return why
 	}
-	if g.MaxAtOnce > 0 && st.Adding+extra >= g.MaxAtOnce {
-		return because(reason.New(reason.GroupAtOnce, about, "machines", st.Adding+extra, "limit", g.MaxAtOnce))
+	if g.Max.AtOnce > 0 && st.Adding+extra >= g.Max.AtOnce {
+		return because(reason.New(reason.GroupAtOnce, about, "machines", st.Adding+extra, "limit", g.Max.AtOnce))
 	}
 	if n, why, until := d.ceilings.Room(st.Group); n <= extra {
 		d.Wake(until)
@@ -48,16 +48,16 @@ func (d *Growth) clusterLimit(st *Order, total Totals) *reason.Reason {
 	if d.awaitsReady() {
 		return because(reason.New(reason.ClusterNotReady, about))
 	}
-	if g.MaxNodes > 0 && total.nodes+1 > g.MaxNodes {
-		return because(reason.New(reason.ClusterNodesLimit, about, "nodes", total.nodes, "limit", g.MaxNodes))
+	if g.Max.Nodes > 0 && total.nodes+1 > g.Max.Nodes {
+		return because(reason.New(reason.ClusterNodesLimit, about, "nodes", total.nodes, "limit", g.Max.Nodes))
 	}
 	has := total
 	total.Add(st.Template, 1)
-	if total.Milli > g.MaxCores*1000 {
-		return because(reason.New(reason.ClusterCoresLimit, about, "cores", has.Milli/1000, "limit", g.MaxCores))
+	if total.Milli > g.Max.Cores*1000 {
+		return because(reason.New(reason.ClusterCoresLimit, about, "cores", has.Milli/1000, "limit", g.Max.Cores))
 	}
-	if total.Bytes > g.MaxMemoryGiB<<30 {
-		return because(reason.New(reason.ClusterMemoryLimit, about, "memory", has.Bytes>>30, "limit", g.MaxMemoryGiB))
+	if total.Bytes > g.Max.MemoryGiB<<30 {
+		return because(reason.New(reason.ClusterMemoryLimit, about, "memory", has.Bytes>>30, "limit", g.Max.MemoryGiB))
 	}
 	for i, of := range total.Kinds {
 		if total.Gpus[i] > of.Max && total.Gpus[i] > has.Gpus[i] {
@@ -84,7 +84,7 @@ func (d *Growth) MostMore(st *Order) int {
 	if d.Memory.Groups[st.ID].Breaker.Open() {
 		n = min(n, 1-st.Coming-st.Adding)
 	}
-	if most := d.Policy.Growth.MaxAtOnce; most > 0 {
+	if most := d.Policy.Growth.Max.AtOnce; most > 0 {
 		n = min(n, most-st.Adding)
 	}
 	room, _, _ := d.ceilings.Room(st.Group)
@@ -127,7 +127,7 @@ func (d *Growth) totals() Totals {
 
 // hasNow is what the cluster has without what this cycle adds.
 func (d *Growth) hasNow() *Totals {
-	t := TotalsOf(d.Policy.Growth.GPUs)
+	t := TotalsOf(d.Policy.Growth.Max.GPUs)
 	joined := map[cluster.GroupID]int{}
 	for _, n := range d.Snapshot.Nodes {
 		if n.Parked.UID == "" {
@@ -148,9 +148,9 @@ func (d *Growth) hasNow() *Totals {
 // memory and GPUs of the whole cluster, then the operator's ceilings over all groups together, in machines or millionths of a dollar.
 func (d *Growth) room() (limits []int64, uses func(*Order) []int64) {
 	g, t := d.Policy.Growth, d.totals()
-	limits = []int64{unlimited, max(0, g.MaxCores*1000-t.Milli), max(0, g.MaxMemoryGiB<<30-t.Bytes)}
-	if g.MaxNodes > 0 {
-		limits[0] = max(0, int64(g.MaxNodes-t.nodes))
+	limits = []int64{unlimited, max(0, g.Max.Cores*1000-t.Milli), max(0, g.Max.MemoryGiB<<30-t.Bytes)}
+	if g.Max.Nodes > 0 {
+		limits[0] = max(0, int64(g.Max.Nodes-t.nodes))
 	}
 	for i, of := range t.Kinds {
 		limits = append(limits, max(0, of.Max-t.Gpus[i]))

@@ -15,7 +15,7 @@ func (b Backoff) lengthened(r Result, allowed *policy.Policy) Backoff {
 	if r.Kind == "throttled" && r.RetryAfter > 0 {
 		return Backoff{Until: r.At.Add(r.RetryAfter), Length: b.Length, Last: r.At, Code: r.Code, Message: r.Message}
 	}
-	length := max(r.RetryAfter, min(max(2*b.Length, transientPause), max(allowed.Growth.BackoffFirst, longestRest)))
+	length := max(r.RetryAfter, min(max(2*b.Length, transientPause), max(allowed.Growth.Backoff.Initial, longestRest)))
 	return Backoff{Until: r.At.Add(length), Length: length, Last: r.At, Code: r.Code, Message: r.Message}
 }
 
@@ -54,7 +54,7 @@ func (b Backoff) unshown(repeats int, a action.SetCapacity, at time.Time, allowe
 	if repeats < freeRepeats {
 		return b
 	}
-	if until := at.Add(min(transientPause<<min(repeats-freeRepeats+1, 10), allowed.Growth.BackoffFirst)); until.After(b.Until) {
+	if until := at.Add(min(transientPause<<min(repeats-freeRepeats+1, 10), allowed.Growth.Backoff.Initial)); until.After(b.Until) {
 		b.Until, b.Last, b.Code = until, at, "CapacityNotShown"
 		b.Message = fmt.Sprintf("the cloud has accepted %d requests for a capacity of %d, and its answers still say %d", repeats+1, a.To, a.From)
 	}
@@ -65,9 +65,9 @@ func (b Backoff) unshown(repeats int, a action.SetCapacity, at time.Time, allowe
 // failure while one runs keeps its length. A quota that has some room left lets the group grow by as much, but never again to what has
 // failed: a cloud that promises more than it gives is asked for less each time (S-31).
 func (b Backoff) Failed(f cluster.Failure, has, asked int, allowed *policy.Policy) Backoff {
-	first, most := allowed.Growth.Backoff(f.Kind)
+	first, most := allowed.Growth.Backoff.Of(f.Kind)
 	switch {
-	case b.Length == 0 || f.At.Sub(b.Last) > allowed.Growth.BackoffReset:
+	case b.Length == 0 || f.At.Sub(b.Last) > allowed.Growth.Backoff.Reset:
 		b.Length = first
 	case !f.At.Before(b.Until):
 		b.Length = min(2*b.Length, most)

@@ -29,7 +29,7 @@ func (m Memory) Breakers(now time.Time, allowed *policy.Policy) Breakers {
 // handed is what the group hands on, and whether there is anything.
 func (g GroupMemory) handed(now time.Time, allowed *policy.Policy) (h Handed, some bool) {
 	lately := func(b Backoff) Backoff {
-		if now.After(b.Until) && now.Sub(b.Last) > allowed.Growth.BackoffReset {
+		if now.After(b.Until) && now.Sub(b.Last) > allowed.Growth.Backoff.Reset {
 			return Backoff{} // the next one begins short
 		}
 		return b

@@ -41,7 +41,7 @@ func (m Memory) After(p action.Plan, results []Result, allowed *policy.Policy) M
 			switch r.Status {
 			case Accepted:
 				m.Granted = append(m.Granted, Grant{a.Group, a.Adds, r.At})
-				if g.Repeats++; a.To != g.Capacity || r.At.Sub(g.Requested) > 2*allowed.Growth.BackoffFirst {
+				if g.Repeats++; a.To != g.Capacity || r.At.Sub(g.Requested) > 2*allowed.Growth.Backoff.Initial {
 					g.Repeats = 0
 				}
 				g.Asks = g.asksAgain(p.Time, allowed)

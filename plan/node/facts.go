@@ -57,12 +57,12 @@ func (d *View) look(n *cluster.Node) *Facts {
 		})
 		v.Resource, v.Used = d.Check.Utilization(n.Object, there)
 	}
-	if r := d.Policy.Removal; r.IgnoreDaemons || r.IgnoreMirrors {
+	if r := d.Policy.Removal; r.Utilization.IgnoreDaemons || r.Utilization.IgnoreMirrors {
 		v.Resource, v.Used = d.Check.Utilization(d.without(v, there))
 	}
-	v.Threshold = g.Removal.Threshold
+	v.Threshold = g.Removal.Utilization.Threshold
 	if v.Resource != corev1.ResourceCPU && v.Resource != corev1.ResourceMemory {
-		v.Threshold = g.Removal.GPUThreshold
+		v.Threshold = g.Removal.Utilization.GPUThreshold
 	}
 	if v.Used > v.Threshold && !v.OnLadder && !v.Asked && slices.ContainsFunc(there, func(p *cluster.Pod) bool { return !p.Daemon() && !d.Policy.Expendable(p) }) {
 		say(action.NodeKeep, d.busy(v))
@@ -123,7 +123,7 @@ func (d *View) busy(v *Facts) reason.Reason {
 func (d *View) without(v *Facts, there []*cluster.Pod) (*corev1.Node, []*cluster.Pod) {
 	r := d.Policy.Removal
 	own := func(p *cluster.Pod) bool {
-		return d.Belongs(p, v) && (p.Mirror() && r.IgnoreMirrors || !p.Mirror() && r.IgnoreDaemons)
+		return d.Belongs(p, v) && (p.Mirror() && r.Utilization.IgnoreMirrors || !p.Mirror() && r.Utilization.IgnoreDaemons)
 	}
 	out := v.Object.DeepCopy()
 	for _, p := range there {
@@ -214,7 +214,7 @@ func (d *View) AwaitsTaint(n *cluster.Node) []any {
 	}
 	return []any{
 		"age", Age(d.Now, n.Object.CreationTimestamp), "taint", taints[0].ToString(), "who", d.Policy.Growth.Taints.Remover(taints[0].Key),
-		"limit", d.Policy.Growth.Startup,
+		"limit", d.Policy.Growth.Node.StartupTime,
 	}
 }
 

@@ -23,7 +23,7 @@ func (d *View) hadTime(in *cluster.Instance) bool {
 
 // TimeUp says whether a machine that has been expected to become a node since then has had its time.
 func (d *View) TimeUp(since time.Time) bool {
-	due := since.Add(d.Policy.Growth.Provision)
+	due := since.Add(d.Policy.Growth.Node.ProvisionTime)
 	d.Wake(due)
 	return !d.Now.Before(due)
 }
@@ -42,7 +42,7 @@ const longestKept = memory.Day
 // nodes are not Ready, or a Ready one is young.
 func (d *View) LearnBoots() {
 	joins := func(g *cluster.Group) bool {
-		return len(d.groups[g.ID].Nodeless) > 0 || g.Learned != nil && d.Now.Sub(g.Learned.Born) < d.Policy.Growth.Provision
+		return len(d.groups[g.ID].Nodeless) > 0 || g.Learned != nil && d.Now.Sub(g.Learned.Born) < d.Policy.Growth.Node.ProvisionTime
 	}
 	if len(d.Memo.Passing) == 0 && !slices.ContainsFunc(d.Snapshot.Groups, joins) {
 		return
@@ -53,7 +53,7 @@ func (d *View) LearnBoots() {
 			continue
 		}
 		if g := d.Snapshot.Group(n.Group); g != nil && strings.EqualFold(n.Instance.Size, g.Size) || g != nil && n.Instance.Size == "" {
-			if took := n.Object.CreationTimestamp.Sub(n.Instance.Created); took > 0 && took <= d.Policy.Growth.Provision {
+			if took := n.Object.CreationTimestamp.Sub(n.Instance.Created); took > 0 && took <= d.Policy.Growth.Node.ProvisionTime {
 				longest[n.Group] = max(longest[n.Group], took)
 			}
 		}
@@ -88,7 +88,7 @@ func (d *View) IsLate(st *GroupFacts, in *cluster.Instance) (limit time.Duration
 	if since.IsZero() || longest == 0 || d.lost[in.UID] || d.Suspect(in) != nil {
 		return 0, false
 	}
-	if limit = max(lateTimes*longest, leastLate); limit >= d.Policy.Growth.Provision {
+	if limit = max(lateTimes*longest, leastLate); limit >= d.Policy.Growth.Node.ProvisionTime {
 		return 0, false
 	}
 	d.Wake(since.Add(limit))
@@ -139,7 +139,7 @@ func (d *View) NeverJoined(about reason.Ref, in *cluster.Instance) reason.Reason
 	if d.lost[in.UID] {
 		code = reason.MachineLost
 	}
-	return reason.New(code, about, "age", d.Waited(in), "limit", d.Policy.Growth.Provision)
+	return reason.New(code, about, "age", d.Waited(in), "limit", d.Policy.Growth.Node.ProvisionTime)
 }
 
 // NameTaken says which node of an earlier machine has the machine's name, nil when none has: a server of K3s lets no second one of a name join.

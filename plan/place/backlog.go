@@ -161,7 +161,7 @@ func (d *Room) BootTime() time.Duration {
 	var took []time.Duration
 	for _, n := range d.Snapshot.Nodes {
 		if n.Instance != nil && !n.Instance.Created.IsZero() {
-			if t := n.Object.CreationTimestamp.Sub(n.Instance.Created); t > 0 && t <= d.Policy.Growth.Provision {
+			if t := n.Object.CreationTimestamp.Sub(n.Instance.Created); t > 0 && t <= d.Policy.Growth.Node.ProvisionTime {
 				took = append(took, t)
 			}
 		}

@@ -46,10 +46,10 @@ func (d *Removal) hindered(st *candidate) []reason.Reason {
 		return is(*d.neededOf(st, 1))
 	case d.quorum(st) != nil:
 		return is(*d.quorum(st))
-	case d.inFlight >= r.MaxInFlight:
-		return is(reason.New(reason.RemovalBudget, about, "inflight", d.inFlight, "limit", r.MaxInFlight))
-	case len(st.Movers) > 0 && d.drains >= r.MaxDrains:
-		return is(reason.New(reason.RemovalBudget, about, "inflight", d.drains, "limit", r.MaxDrains))
+	case d.inFlight >= r.Parallelism:
+		return is(reason.New(reason.RemovalBudget, about, "inflight", d.inFlight, "limit", r.Parallelism))
+	case len(st.Movers) > 0 && d.drains >= r.Drain.Parallelism:
+		return is(reason.New(reason.RemovalBudget, about, "inflight", d.drains, "limit", r.Drain.Parallelism))
 	}
 	return nil
 }

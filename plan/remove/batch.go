@@ -45,7 +45,7 @@ func (d *Removal) gatherLeaving(on, idle []*candidate) {
 		if d.rests(g) != nil {
 			continue
 		}
-		if until := own.until(d.Now, d.Policy.Removal.MaxInFlight, pause); until.After(d.Now) {
+		if until := own.until(d.Now, d.Policy.Removal.Parallelism, pause); until.After(d.Now) {
 			if d.gathers == nil {
 				d.gathers = map[cluster.GroupID]gathered{}
 			}

@@ -53,7 +53,7 @@ func (d *Removal) received(st *candidate, since time.Time) bool {
 // forgetEmptied leaves out what the window has left behind, and whose pods have found their places.
 func (d *Removal) forgetEmptied() {
 	for name, e := range d.Memory.Emptied {
-		if d.Now.Sub(e.At) >= max(d.Policy.Removal.Window, placed) {
+		if d.Now.Sub(e.At) >= max(d.Policy.Removal.Emptied.Window, placed) {
 			d.Memory.Emptied = memory.Without(d.Memory.Emptied, name)
 		}
 	}

@@ -63,7 +63,7 @@ func (d *Removal) beginConsolidation() {
 // goOn waits for the replacement, and empties the node when it is there.
 func (d *Removal) goOn(c memory.Consolidation) memory.Consolidation {
 	at := slices.IndexFunc(d.Snapshot.Nodes, func(n *cluster.Node) bool { return n.Name() == c.Node })
-	if at < 0 || d.Now.After(c.Asked.Add(consolidationEndsLate*d.Policy.Growth.Provision)) {
+	if at < 0 || d.Now.After(c.Asked.Add(consolidationEndsLate*d.Policy.Growth.Node.ProvisionTime)) {
 		return c.Over()
 	}
 	st := d.moveable(at)
@@ -133,15 +133,15 @@ func (d *Removal) findSaving(c memory.Consolidation) memory.Consolidation {
 	} else {
 		c.Group = ""
 	}
-	due := c.Since.Add(d.removal(st).Unneeded)
+	due := c.Since.Add(d.removal(st).UnneededTime)
 	d.measureSoon(st, due)
 	if d.Now.Before(due) {
 		d.Wake(due)
-		d.judgeNode(st, action.NodeIdle, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", d.Now.Sub(c.Since).Truncate(time.Second), "limit", d.removal(st).Unneeded)...))
+		d.judgeNode(st, action.NodeIdle, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", d.Now.Sub(c.Since).Truncate(time.Second), "limit", d.removal(st).UnneededTime)...))
 		return c
 	}
 	if held := d.keptFromLadder(st, cluster.Consolidated, nil); held != nil {
-		d.judgeNode(st, action.NodeIdle, append(held, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", d.Now.Sub(c.Since).Truncate(time.Second), "limit", d.removal(st).Unneeded)...))...)
+		d.judgeNode(st, action.NodeIdle, append(held, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", d.Now.Sub(c.Since).Truncate(time.Second), "limit", d.removal(st).UnneededTime)...))...)
 		return c
 	}
 	if best.into == nil {

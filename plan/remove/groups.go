@@ -121,7 +121,7 @@ func (d *Removal) JudgeGroups() {
 		}
 		if g.Template != nil {
 			for _, t := range g.Passing.Awaited(g.Template.Spec.Taints) {
-				because = append(because, reason.New(reason.GroupTaintStays, about, "taint", t.ToString(), "who", g.Passing.Remover(t.Key), "limit", d.Policy.Growth.Startup))
+				because = append(because, reason.New(reason.GroupTaintStays, about, "taint", t.ToString(), "who", g.Passing.Remover(t.Key), "limit", d.Policy.Growth.Node.StartupTime))
 			}
 		}
 		if l := g.Learned; l != nil && len(l.Renewed) > 0 {

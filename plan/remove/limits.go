@@ -74,8 +74,8 @@ func (d *Removal) notYet(st *candidate, limit time.Duration) []reason.Reason {
 	if why := d.cools(st); why != nil {
 		return one(*why)
 	}
-	if d.inFlight >= r.MaxInFlight && !d.queued(st) {
-		return one(reason.New(reason.RemovalBudget, about, "inflight", d.inFlight, "limit", r.MaxInFlight))
+	if d.inFlight >= r.Parallelism && !d.queued(st) {
+		return one(reason.New(reason.RemovalBudget, about, "inflight", d.inFlight, "limit", r.Parallelism))
 	}
 	return nil
 }
@@ -83,17 +83,17 @@ func (d *Removal) notYet(st *candidate, limit time.Duration) []reason.Reason {
 // clusterMinimum says which minimum of the whole cluster the node's leaving would break.
 func (d *Removal) clusterMinimum(st *candidate) []reason.Reason {
 	r := &d.Policy.Removal
-	if r.MinCores == 0 && r.MinMemoryGiB == 0 && len(d.Policy.Growth.GPUs) == 0 {
+	if r.Keep.Cores == 0 && r.Keep.MemoryGiB == 0 && len(d.Policy.Growth.Max.GPUs) == 0 {
 		return nil
 	}
 	have := d.staying()
 	about := reason.Node(st.Name())
 	own := st.Object.Status.Capacity
-	if cores := own.Cpu().MilliValue(); have.Milli-cores < r.MinCores*1000 {
-		return []reason.Reason{reason.New(reason.ClusterMinimum, about, "resource", "cores", "have", have.Milli/1000, "node", cores/1000, "minimum", r.MinCores)}
+	if cores := own.Cpu().MilliValue(); have.Milli-cores < r.Keep.Cores*1000 {
+		return []reason.Reason{reason.New(reason.ClusterMinimum, about, "resource", "cores", "have", have.Milli/1000, "node", cores/1000, "minimum", r.Keep.Cores)}
 	}
-	if bytes := own.Memory().Value(); have.Bytes-bytes < r.MinMemoryGiB<<30 {
-		return []reason.Reason{reason.New(reason.ClusterMinimum, about, "resource", "GiB of memory", "have", have.Bytes>>30, "node", bytes>>30, "minimum", r.MinMemoryGiB)}
+	if bytes := own.Memory().Value(); have.Bytes-bytes < r.Keep.MemoryGiB<<30 {
+		return []reason.Reason{reason.New(reason.ClusterMinimum, about, "resource", "GiB of memory", "have", have.Bytes>>30, "node", bytes>>30, "minimum", r.Keep.MemoryGiB)}
 	}
 	for i, of := range have.Kinds {
 		if own := cluster.GPUsOf(st.Object, of.Kind); own > 0 && have.Gpus[i]-own < of.Min {
@@ -106,7 +106,7 @@ func (d *Removal) clusterMinimum(st *candidate) []reason.Reason {
 // staying is what the nodes have that are not on the ladder.
 func (d *Removal) staying() *grow.Totals {
 	if d.kept == nil {
-		d.kept = new(grow.TotalsOf(d.Policy.Growth.GPUs))
+		d.kept = new(grow.TotalsOf(d.Policy.Growth.Max.GPUs))
 		for at, n := range d.Snapshot.Nodes {
 			if st := d.states[at]; st == nil || !st.going && !st.OnLadder {
 				d.kept.Add(n.Object, 1)
@@ -167,9 +167,9 @@ func (d *Removal) quorum(st *candidate) *reason.Reason {
 func (d *Removal) balanceZones(nodes []*candidate) {
 	due := map[*Outgoing][]int{}
 	for i, st := range nodes {
-		limit := d.removal(st).Unneeded
+		limit := d.removal(st).UnneededTime
 		if !st.Ready {
-			limit = d.removal(st).Unready
+			limit = d.removal(st).UnreadyTime
 		}
 		if g := st.group; g.Spans() && st.Instance != nil && !d.Now.Before(st.since.Add(limit)) {
 			due[g] = append(due[g], i)
@@ -220,7 +220,7 @@ func (d *Removal) delays(st *candidate) *reason.Reason {
 			asks = append(asks, key)
 		}
 	}
-	limit := d.Policy.Removal.DeletionDelay
+	limit := d.Policy.Removal.Delay.Deletion
 	if len(asks) == 0 || limit == 0 {
 		return nil
 	}

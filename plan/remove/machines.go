@@ -60,7 +60,7 @@ func (d *Removal) judgeMachine(g *Outgoing, in *cluster.Instance) {
 		d.Judge(about, action.MachineComing, *d.LateBy(g.Order, in))
 		return
 	default:
-		d.Judge(about, action.MachineComing, reason.New(reason.MachineComing, about, "age", max(0, d.Now.Sub(in.Created)).Truncate(time.Second), "limit", d.Policy.Growth.Provision))
+		d.Judge(about, action.MachineComing, reason.New(reason.MachineComing, about, "age", max(0, d.Now.Sub(in.Created)).Truncate(time.Second), "limit", d.Policy.Growth.Node.ProvisionTime))
 		return
 	}
 	switch {

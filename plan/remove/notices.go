@@ -28,7 +28,7 @@ func (d *Removal) HeedNotices() {
 		if notice, stops := stopping(n); stops {
 			becomes := cluster.NoticeAnswer{ID: notice.ID, Empty: !d.expel(n, notice)}
 			if !answered || answer != becomes {
-				d.act(action.AnswerNotice{Node: n.Name(), UID: n.Object.UID, Notice: becomes.ID, Empty: becomes.Empty, Exclude: d.Policy.Removal.Exclusion > 0, Because: node.Noticed(n)})
+				d.act(action.AnswerNotice{Node: n.Name(), UID: n.Object.UID, Notice: becomes.ID, Empty: becomes.Empty, Exclude: d.Policy.Removal.Delay.Exclusion > 0, Because: node.Noticed(n)})
 			}
 		}
 	}

@@ -34,9 +34,9 @@ func (d *Removal) order(nodes []*candidate) {
 // limitOf is how long a node must have been removable before it goes.
 func (d *Removal) limitOf(st *candidate) time.Duration {
 	if !st.Ready {
-		return d.removal(st).Unready
+		return d.removal(st).UnreadyTime
 	}
-	return d.removal(st).Unneeded
+	return d.removal(st).UnneededTime
 }
 
 func (d *Removal) goesBefore(a, b *candidate) int {

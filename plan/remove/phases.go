@@ -84,7 +84,7 @@ func (d *Removal) ClimbLadder() {
 // outstays says whether a node's pods have had their time to leave and are still there. It holds up no other node: a tenant's pod, or a Job on a node
 // that a person has asked for, may take days.
 func (d *Removal) outstays(st *candidate) bool {
-	return len(st.Movers) > 0 && !d.Now.Before(st.Removal.Since.Add(d.Policy.Removal.DrainDeadline))
+	return len(st.Movers) > 0 && !d.Now.Before(st.Removal.Since.Add(d.Policy.Removal.Drain.Deadline))
 }
 
 // rememberRemovable leaves to the next cycle since when nodes could go. Nodes that cannot go now are forgotten.
@@ -169,10 +169,10 @@ func (d *Removal) climb(st *candidate) {
 		d.judgeNode(st, action.NodeCordoned, reason.New(reason.NodeCordoned, about, "age", max(0, d.Now.Sub(d.Memory.Cordoned[name].By)).Truncate(time.Second), "fate", node.Fate(d.Parks(g.GroupFacts, st.Node)), "delay", d.Policy.Removal.Pause()))
 	case d.Needed(g.GroupFacts, exitOf(st, ""), g.Contract.Leave, 1) != nil:
 		d.takeDown(st, *d.Needed(g.GroupFacts, exitOf(st, ""), g.Contract.Leave, 1))
-	case d.clung(st) != nil && !d.Now.Before(removal.Since.Add(d.Policy.Removal.DrainDeadline)) && removal.Why != cluster.AskedFor:
+	case d.clung(st) != nil && !d.Now.Before(removal.Since.Add(d.Policy.Removal.Drain.Deadline)) && removal.Why != cluster.AskedFor:
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *d.clung(st))
 	case d.clung(st) != nil:
-		d.Wake(removal.Since.Add(d.Policy.Removal.DrainDeadline))
+		d.Wake(removal.Since.Add(d.Policy.Removal.Drain.Deadline))
 		d.judgeNode(st, action.NodeDraining, *d.clung(st))
 	case d.detaches(st) != nil:
 		d.judgeNode(st, phase(st), *d.detaches(st))
@@ -296,8 +296,8 @@ func (d *Removal) considerUnderused(nodes []*candidate) {
 			continue
 		}
 		block := d.notYet(st, limit)
-		if block == nil && d.drains >= d.Policy.Removal.MaxDrains {
-			block = []reason.Reason{reason.New(reason.RemovalBudget, about, "inflight", d.drains, "limit", d.Policy.Removal.MaxDrains)}
+		if block == nil && d.drains >= d.Policy.Removal.Drain.Parallelism {
+			block = []reason.Reason{reason.New(reason.RemovalBudget, about, "inflight", d.drains, "limit", d.Policy.Removal.Drain.Parallelism)}
 		}
 		if vain := d.vain(st); block == nil && vain != nil {
 			block = []reason.Reason{*vain}
@@ -347,6 +347,6 @@ func (d *Removal) stepOn(st *candidate, why string, because reason.Reason) {
 	}
 	d.Wake(d.Now.Add(d.Policy.Removal.Pause()))
 	removal := cluster.Removal{Since: d.Now.Truncate(time.Second), Why: why}
-	d.act(action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: d.Policy.Removal.Exclusion > 0, Because: because})
+	d.act(action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: d.Policy.Removal.Delay.Exclusion > 0, Because: because})
 	d.judgeNode(st, action.NodeCordoned, because)
 }

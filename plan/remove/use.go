@@ -36,8 +36,8 @@ func (d *Removal) inUseBeyondRequests(st *candidate) *reason.Reason {
 
 // inUseAbove says it of a node whose use is above the threshold for busy nodes, and above what those of its pods request which count.
 func (d *Removal) inUseAbove(st *candidate, counts func(*cluster.Pod) bool) *reason.Reason {
-	limit := d.Policy.Removal.BusyLimit
-	if d.Policy.Removal.BusyThreshold == 0 || !st.Ready {
+	limit := d.Policy.Removal.Busy.Limit
+	if d.Policy.Removal.Busy.Threshold == 0 || !st.Ready {
 		return nil
 	}
 	use, before := d.Memory.InUse[st.Name()]
@@ -48,7 +48,7 @@ func (d *Removal) inUseAbove(st *candidate, counts func(*cluster.Pod) bool) *rea
 	if m == nil {
 		return nil
 	}
-	threshold := max(d.Policy.Removal.BusyThreshold, d.requestedCPU(st, counts))
+	threshold := max(d.Policy.Removal.Busy.Threshold, d.requestedCPU(st, counts))
 	if share <= threshold {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (d *Removal) measureSoon(st *candidate, goes time.Time) {
 }
 
 func (d *Removal) measure(st *candidate) {
-	if d.Policy.Removal.BusyThreshold > 0 && st.Ready {
+	if d.Policy.Removal.Busy.Threshold > 0 && st.Ready {
 		d.use.asking = append(d.use.asking, st.Name())
 	}
 }
@@ -120,7 +120,7 @@ func (d *Removal) measure(st *candidate) {
 func (d *Removal) EndUse() []string {
 	kept, calm := d.use.above, useServes
 	for _, g := range d.listed {
-		calm = max(calm, g.Removal.Unneeded)
+		calm = max(calm, g.Removal.UnneededTime)
 	}
 	for name, use := range d.Memory.InUse {
 		if _, still := kept[name]; !still && d.Now.Sub(use.Last) <= calm {

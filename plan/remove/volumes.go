@@ -14,7 +14,7 @@ func (d *Removal) detaches(st *candidate) *reason.Reason {
 	if left == 0 {
 		return nil
 	}
-	limit := d.Policy.Removal.MaxDetach
+	limit := d.Policy.Removal.Delay.Detach
 	until := d.emptySince(st).Add(limit)
 	if !d.Now.Before(until) {
 		return nil

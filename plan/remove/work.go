@@ -86,7 +86,7 @@ func (d *Removal) considerDry(nodes []*candidate) {
 	var all []drying
 	for _, st := range nodes {
 		works, other := d.work(st)
-		if other != nil || len(works) == 0 || !d.Policy.Removal.RunDry {
+		if other != nil || len(works) == 0 || !d.Policy.Removal.Work.RunDry {
 			d.keep(st, *d.refusal(st))
 			continue
 		}
@@ -173,8 +173,8 @@ func (d *Removal) awaitWork(st *candidate) {
 	case len(works) > 0:
 		d.judgeNode(st, action.NodeDraining, told(awaited(st, works), works)...)
 		d.Wake(d.Now.Add(ends(works)))
-	case d.inFlight >= d.Policy.Removal.MaxInFlight && !d.queued(st) || len(st.Movers) > 0 && d.drains >= d.Policy.Removal.MaxDrains:
-		d.judgeNode(st, action.NodeDraining, reason.New(reason.RemovalBudget, about, "inflight", max(d.inFlight, d.drains), "limit", min(d.Policy.Removal.MaxInFlight, d.Policy.Removal.MaxDrains)))
+	case d.inFlight >= d.Policy.Removal.Parallelism && !d.queued(st) || len(st.Movers) > 0 && d.drains >= d.Policy.Removal.Drain.Parallelism:
+		d.judgeNode(st, action.NodeDraining, reason.New(reason.RemovalBudget, about, "inflight", max(d.inFlight, d.drains), "limit", min(d.Policy.Removal.Parallelism, d.Policy.Removal.Drain.Parallelism)))
 	case d.neededOf(st, 1) != nil:
 		d.takeDown(st, *d.neededOf(st, 1))
 	case refusal != nil:
@@ -191,7 +191,7 @@ func (d *Removal) awaitWork(st *candidate) {
 		done := reason.New(reason.NodeRanDry, about, "pods", len(st.Movers))
 		removal := cluster.Removal{Since: d.Now.Truncate(time.Second), Why: cluster.RanDry}
 		d.Wake(d.Now.Add(d.Policy.Removal.Pause()))
-		d.act(action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: d.Policy.Removal.Exclusion > 0, Because: done})
+		d.act(action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: d.Policy.Removal.Delay.Exclusion > 0, Because: done})
 		d.judgeNode(st, action.NodeDraining, done)
 	}
 }
