@@ -156,10 +156,10 @@ func (d *Removal) findSaving(c memory.Consolidation) memory.Consolidation {
 func (d *Removal) replace(s *saving) {
 	g := s.into
 	from, name := g.Capacity, s.st.Name()
-	d.Adopt(g.Order, 1)
+	d.growth.Adopt(g.Order, 1)
 	why := reason.New(reason.GroupReplaces, reason.Group(string(g.ID)), "from", from, "to", d.Believed(g.GroupFacts)+g.Adding, "max", g.Max, "node", name, "saving", grow.Dollars(s.usd))
 	g.Because = append(g.Because, why)
-	d.Grows = append(d.Grows, action.SetCapacity{Group: g.ID, From: from, To: d.Believed(g.GroupFacts) + g.Adding, Adds: 1, Zones: g.ZonesAfter(), Because: why})
+	d.growth.Grows = append(d.growth.Grows, action.SetCapacity{Group: g.ID, From: from, To: d.Believed(g.GroupFacts) + g.Adding, Adds: 1, Zones: g.ZonesAfter(), Because: why})
 	d.judgeNode(s.st, action.NodeKeep, reason.New(reason.ConsolidationWaits, reason.Node(name), "group", g.ID, "saving", grow.Dollars(s.usd)))
 }
 

@@ -136,13 +136,13 @@ func (d *Removal) stays(st *candidate) (because []reason.Reason, tried bool) {
 // place. A pod of a gang that is not whole has none, and holds the first node that is asked about and takes it. It is to be asked first while none of the
 // node's pods has been pretended away; the answer then holds for the cycle.
 func (d *Removal) fitsPending(st *candidate) *reason.Reason {
-	if why := d.CountedOn(st.Name()); why != nil {
+	if why := d.growth.CountedOn(st.Name()); why != nil {
 		return why
 	}
 	if unseen := d.Memory.Looked.Unseen; unseen > 0 {
 		return new(reason.New(reason.NodePodsUnseen, reason.Node(st.Name()), "pods", unseen, "limit", place.MostWork))
 	}
-	if st.passedOver || len(d.Asking) == 0 {
+	if st.passedOver || len(d.growth.Asking) == 0 {
 		return nil
 	}
 	st.passedOver = true
@@ -150,8 +150,8 @@ func (d *Removal) fitsPending(st *candidate) *reason.Reason {
 	if !present {
 		return nil
 	}
-	for i := range d.Asking {
-		p := &d.Asking[i]
+	for i := range d.growth.Asking {
+		p := &d.growth.Asking[i]
 		if p.Pods == 0 {
 			continue
 		}
@@ -161,11 +161,11 @@ func (d *Removal) fitsPending(st *candidate) *reason.Reason {
 		}
 		p.Pods -= min(room, p.Pods)
 		if p.Claim != nil {
-			d.KeepFor(p.Claim, st.Name())
+			d.growth.KeepFor(p.Claim, st.Name())
 		} else {
-			d.Counted[st.Name()] = p.String()
+			d.growth.Counted[st.Name()] = p.String()
 		}
-		return d.CountedOn(st.Name())
+		return d.growth.CountedOn(st.Name())
 	}
 	return nil
 }

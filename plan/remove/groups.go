@@ -44,7 +44,7 @@ func (d *Removal) JudgeGroups() {
 		if st.Servers {
 			say(action.GroupHold, d.Controlled(g.ID))
 		}
-		for _, a := range d.Grows {
+		for _, a := range d.growth.Grows {
 			if a.Group == g.ID {
 				for _, why := range st.Because {
 					say(action.GroupGrow, why)
@@ -89,7 +89,7 @@ func (d *Removal) JudgeGroups() {
 		if outcome == action.GroupSteady && g.Capacity >= 0 && g.Capacity < g.Min {
 			because = append(because, reason.New(reason.GroupBelowMin, about, "capacity", g.Capacity, "min", g.Min))
 		}
-		if n := d.Failing(st.Order); n > 0 && len(d.Snapshot.Groups) > 1 {
+		if n := d.growth.Failing(st.Order); n > 0 && len(d.Snapshot.Groups) > 1 {
 			because = append(because, reason.New(reason.GroupUnready, about, "nodes", n))
 		}
 		if st.Contract.Lost != nil {
@@ -105,7 +105,7 @@ func (d *Removal) JudgeGroups() {
 		if st.Assumed != nil {
 			because = append(because, *st.Assumed)
 		}
-		passed := d.PassedZones(st.Order)
+		passed := d.growth.PassedZones(st.Order)
 		for _, zone := range slices.Sorted(maps.Keys(passed)) {
 			because = append(because, passed[zone])
 		}
@@ -115,7 +115,7 @@ func (d *Removal) JudgeGroups() {
 		if unranked(g.ID) {
 			because = append(because, reason.New(reason.GroupUnranked, about, "configmap", cluster.RankingName))
 		}
-		for _, r := range d.Complaints {
+		for _, r := range d.growth.Complaints {
 			r.About = about
 			because = append(because, r)
 		}

@@ -56,8 +56,8 @@ func (d *Removal) judgeMachine(g *Outgoing, in *cluster.Instance) {
 	case !d.Comes(g.GroupFacts, in):
 		d.Judge(about, action.MachineHold, d.NeverJoined(about, in))
 		return
-	case d.LateBy(g.Order, in) != nil:
-		d.Judge(about, action.MachineComing, *d.LateBy(g.Order, in))
+	case d.growth.LateBy(g.Order, in) != nil:
+		d.Judge(about, action.MachineComing, *d.growth.LateBy(g.Order, in))
 		return
 	default:
 		d.Judge(about, action.MachineComing, reason.New(reason.MachineComing, about, "age", max(0, d.Now.Sub(in.Created)).Truncate(time.Second), "limit", d.Policy.Growth.Node.ProvisionTime))
@@ -74,8 +74,8 @@ func (d *Removal) judgeMachine(g *Outgoing, in *cluster.Instance) {
 		d.Judge(about, action.MachineHold, why, *d.Foreign(g.GroupFacts))
 	case d.rests(g) != nil:
 		d.Judge(about, action.MachineHold, why, *d.rests(g))
-	case d.Inspected(g.Order, in) != nil:
-		d.Judge(about, action.MachineHold, why, *d.Inspected(g.Order, in))
+	case d.growth.Inspected(g.Order, in) != nil:
+		d.Judge(about, action.MachineHold, why, *d.growth.Inspected(g.Order, in))
 	case d.Needed(g.GroupFacts, d.Nodeless(in), g.Contract.Leave, 1) != nil:
 		d.Judge(about, action.MachineHold, why, *d.Needed(g.GroupFacts, d.Nodeless(in), g.Contract.Leave, 1))
 	default:

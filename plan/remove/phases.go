@@ -113,7 +113,7 @@ func (d *Removal) climb(st *candidate) {
 		return
 	}
 	wait := d.pausesUntil(st)
-	switch pod, rescued := d.Rescues[name]; {
+	switch pod, rescued := d.growth.Rescues[name]; {
 	case node.WasParked(st.Node):
 		d.takeDown(st, reason.New(reason.NodeStarted, about))
 	case rescued:
@@ -123,8 +123,8 @@ func (d *Removal) climb(st *candidate) {
 		d.takeDown(st, reason.New(reason.NodeStarted, about))
 	case removal.Why == cluster.AskedFor && node.AskedFor(st.Node) == nil:
 		d.takeDown(st, reason.New(reason.NodeNotAskedFor, about))
-	case d.Spared[name].Code != "" && removal.Why != cluster.AskedFor:
-		d.takeDown(st, d.Spared[name])
+	case d.growth.Spared[name].Code != "" && removal.Why != cluster.AskedFor:
+		d.takeDown(st, d.growth.Spared[name])
 	case removal.Why != cluster.AskedFor && d.newcomer(st) != nil:
 		d.takeDown(st, reason.New(reason.NodeJoined, about, "pod", d.newcomer(st)))
 	case st.Marked.UID != st.Instance.UID:
@@ -318,7 +318,7 @@ func (d *Removal) considerUnderused(nodes []*candidate) {
 		}
 		if block != nil {
 			d.noteSoon(st, block)
-			all := d.Reasons(len(block) + 1)
+			all := d.growth.Reasons(len(block) + 1)
 			all[copy(all, block)] = fact
 			d.judgeNode(st, action.NodeIdle, all...)
 			continue

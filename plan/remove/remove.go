@@ -25,7 +25,8 @@ import (
 
 // Removal moves nodes towards their removal.
 type Removal struct {
-	*grow.Growth
+	*node.View
+	growth *grow.Growth
 	groups map[cluster.GroupID]*Outgoing
 	listed []*Outgoing // the same in the snapshot's order
 
@@ -50,7 +51,7 @@ type Removal struct {
 // NewRemoval is a cycle in which nothing leaves yet.
 func NewRemoval(growth *grow.Growth) *Removal {
 	d := &Removal{
-		Growth: growth, groups: make(map[cluster.GroupID]*Outgoing, len(growth.Listed)),
+		View: growth.View, growth: growth, groups: make(map[cluster.GroupID]*Outgoing, len(growth.Listed)),
 		underuses: map[underuse]reason.Reason{}, Leaving: map[cluster.GroupID][]action.Leaving{},
 	}
 	for _, g := range growth.Listed {

@@ -140,7 +140,7 @@ func (d *Removal) bestSaving() *saving {
 func (d *Removal) byPrice() []*Outgoing {
 	var all []*Outgoing
 	for _, g := range d.Snapshot.Groups {
-		if to := d.groups[g.ID]; to.Blocked == nil && to.Template != nil && to.PriceUSDPerHour > 0 && d.MostMore(to.Order) > 0 {
+		if to := d.groups[g.ID]; to.Blocked == nil && to.Template != nil && to.PriceUSDPerHour > 0 && d.growth.MostMore(to.Order) > 0 {
 			all = append(all, to)
 		}
 	}
@@ -158,7 +158,7 @@ func replaces(into *Outgoing, st *candidate) bool {
 func (d *Removal) savingOf(st *candidate, into *Outgoing) *saving {
 	terms, usd, cost := d.Policy.Removal.Consolidation, st.group.PriceUSDPerHour, float64(len(st.Movers))*d.Policy.Removal.Consolidation.PodUSD
 	if into != nil {
-		usd, cost = usd-into.PriceUSDPerHour, cost+into.PriceUSDPerHour*d.BootTime().Hours()
+		usd, cost = usd-into.PriceUSDPerHour, cost+into.PriceUSDPerHour*d.growth.BootTime().Hours()
 	}
 	return &saving{st, into, usd, cost, terms.Worth(usd)}
 }
@@ -167,7 +167,7 @@ func (d *Removal) savingOf(st *candidate, into *Outgoing) *saving {
 func (d *Removal) annex(hosts []scheduling.Handle, more *Outgoing) *annex {
 	undo := d.Check.Mark()
 	if more != nil {
-		hosts = append(slices.Clip(hosts), d.Check.Open(d.Template(more.Incoming, more.NextZone()), "new machine of "+string(more.ID)))
+		hosts = append(slices.Clip(hosts), d.Check.Open(d.growth.Template(more.Incoming, more.NextZone()), "new machine of "+string(more.ID)))
 	}
 	return &annex{d, d.Check.Destinations(hosts...), undo}
 }

@@ -51,7 +51,7 @@ func (d *Removal) work(st *candidate) (works []worker, other *reason.Reason) {
 func (d *Removal) workLeft(p *cluster.Pod) time.Duration {
 	run, began := policy.RunTime(p.Class), p.Started()
 	if len(d.Policy.Growth.DrainTargets) > 0 {
-		run = d.RunTime(p.Class)
+		run = d.growth.RunTime(p.Class)
 	}
 	if s := p.Spec.ActiveDeadlineSeconds; s != nil && run == 0 {
 		run = time.Duration(*s) * time.Second
