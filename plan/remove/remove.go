@@ -23,6 +23,25 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
+// orders are the actions of a cycle.
+type orders struct {
+	Ladder  []action.Action // Mark, AnswerNotice, Uncordon, Evict, DeleteNode, Cordon in the order of nodes
+	Soft    []action.Action // SoftUntaint, then SoftTaint
+	Leaving map[cluster.GroupID][]action.Leaving
+}
+
+// act adds what is done to a node, in the order of the plan.
+func (o *orders) act(a action.Action) { o.Ladder = append(o.Ladder, a) }
+
+// steer adds what only makes the scheduler prefer other nodes, or no longer.
+func (o *orders) steer(a action.Action) { o.Soft = append(o.Soft, a) }
+
+// removes has a machine removed in this cycle.
+func (o *orders) removes(g *Outgoing, e node.Exit, l action.Leaving) {
+	g.Contract.Leave.Add(e.Verb, e.Target)
+	o.Leaving[g.ID] = append(o.Leaving[g.ID], l)
+}
+
 // Removal moves nodes towards their removal.
 type Removal struct {
 	*node.View
@@ -30,9 +49,7 @@ type Removal struct {
 	groups map[cluster.GroupID]*Outgoing
 	listed []*Outgoing // the same in the snapshot's order
 
-	Ladder       []action.Action // Mark, AnswerNotice, Uncordon, Evict, DeleteNode, Cordon in the order of nodes
-	Soft         []action.Action // SoftUntaint, then SoftTaint
-	Leaving      map[cluster.GroupID][]action.Leaving
+	*orders
 	states       []*candidate                 // by the snapshot's nodes; nil for those about which there is nothing more to say
 	removable    []*candidate                 // nodes about which there is more to say than what they show, in the order of nodes
 	soon         []*candidate                 // of these, nodes that will go when their time or turn has come, those first that can be spared most
@@ -52,7 +69,7 @@ type Removal struct {
 func NewRemoval(growth *grow.Growth) *Removal {
 	d := &Removal{
 		View: growth.View, growth: growth, groups: make(map[cluster.GroupID]*Outgoing, len(growth.Listed)),
-		underuses: map[underuse]reason.Reason{}, Leaving: map[cluster.GroupID][]action.Leaving{},
+		underuses: map[underuse]reason.Reason{}, orders: &orders{Leaving: map[cluster.GroupID][]action.Leaving{}},
 	}
 	for _, g := range growth.Listed {
 		st := &Outgoing{Order: g}

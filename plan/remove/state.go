@@ -56,11 +56,6 @@ func (d *Removal) idleFor(st *candidate) time.Duration {
 // removal is the policy that holds for the node's group.
 func (d *Removal) removal(st *candidate) *policy.Removal { return &st.group.Removal }
 
-// removes has a machine removed in this cycle.
-func (d *Removal) removes(g *Outgoing, e node.Exit, l action.Leaving) {
-	g.Contract.Leave.Add(e.Verb, e.Target)
-	d.Leaving[g.ID] = append(d.Leaving[g.ID], l)
-}
 
 // count counts a node among those on their way out.
 func (d *Removal) count(st *candidate) {
@@ -91,8 +86,4 @@ func (d *Removal) takeDown(st *candidate, because ...reason.Reason) {
 	d.judgeNode(st, action.NodeRescue, because...)
 }
 
-// act adds what is done to a node, in the order of the plan.
-func (d *Removal) act(a action.Action) { d.Ladder = append(d.Ladder, a) }
 
-// steer adds what only makes the scheduler prefer other nodes, or no longer.
-func (d *Removal) steer(a action.Action) { d.Soft = append(d.Soft, a) }
