@@ -53,12 +53,7 @@ func (d *decision) decide() (action.Plan, memory.Memory) {
 	d.room.NoteAsking()
 	d.claims.OpenGates()
 	d.claims.AnswerClaims()
-	d.removal.CleanUpMachines()
-	d.removal.JudgeNodes()
-	d.removal.Mark()
-	d.removal.HeedNotices()
-	d.removal.ClimbLadder()
-	d.removal.JudgeGroups()
+	d.removal.Decide()
 	return d.finish()
 }
 
@@ -80,7 +75,7 @@ func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m memo
 
 func (d *decision) finish() (action.Plan, memory.Memory) {
 	d.Wake(d.Policy.Next(d.Snapshot.Groups, d.Now))
-	p := action.Plan{Time: d.Now, Counted: d.room.Counted, Cost: d.growth.Cost, Measure: d.removal.EndUse(), Next: d.Next}
+	p := action.Plan{Time: d.Now, Counted: d.room.Counted, Cost: d.growth.Cost, Measure: d.removal.Measure, Next: d.Next}
 	for _, g := range d.growth.Grows {
 		p.Actions = append(p.Actions, g)
 	}

@@ -14,9 +14,9 @@ import (
 func (d *Removal) considerAsked(nodes []*candidate) {
 	for _, st := range nodes {
 		why := *node.AskedFor(st.Node)
-		block := d.hindered(st)
+		block := d.holds.hindered(st)
 		if block == nil {
-			block = d.keptFromLadder(st, cluster.AskedFor, nil)
+			block = d.holds.contract(st, cluster.AskedFor, nil)
 		}
 		if block != nil {
 			d.judgeNode(st, action.NodeIdle, append(block, why)...)
@@ -30,26 +30,26 @@ func (d *Removal) considerAsked(nodes []*candidate) {
 }
 
 // hindered says why a node that a person has asked for may not step on the ladder now, nil when it may.
-func (d *Removal) hindered(st *candidate) []reason.Reason {
-	r, about, g := d.Policy.Removal, reason.Node(st.Name()), st.group
+func (hd *holds) hindered(st *candidate) []reason.Reason {
+	r, about, g := hd.Policy.Removal, reason.Node(st.Name()), st.group
 	is := func(why reason.Reason) []reason.Reason { return []reason.Reason{why} }
 	switch {
 	case !r.Enabled:
 		return is(reason.New(reason.RemovalDisabled, about))
 	case g.Paused != nil:
 		return is(*g.Paused)
-	case d.unhealthy != nil:
-		return d.unhealthy[:1:1]
+	case hd.unhealthy != nil:
+		return hd.unhealthy[:1:1]
 	case g.BlockedRead() != nil:
 		return is(*g.BlockedRead())
-	case d.neededOf(st, 1) != nil:
-		return is(*d.neededOf(st, 1))
-	case d.quorum(st) != nil:
-		return is(*d.quorum(st))
-	case d.inFlight >= r.Parallelism:
-		return is(reason.New(reason.RemovalBudget, about, "inflight", d.inFlight, "limit", r.Parallelism))
-	case len(st.Movers) > 0 && d.drains >= r.Drain.Parallelism:
-		return is(reason.New(reason.RemovalBudget, about, "inflight", d.drains, "limit", r.Drain.Parallelism))
+	case hd.neededOf(st, 1) != nil:
+		return is(*hd.neededOf(st, 1))
+	case hd.quorum(st) != nil:
+		return is(*hd.quorum(st))
+	case hd.r.inFlight >= r.Parallelism:
+		return is(reason.New(reason.RemovalBudget, about, "inflight", hd.r.inFlight, "limit", r.Parallelism))
+	case len(st.Movers) > 0 && hd.r.drains >= r.Drain.Parallelism:
+		return is(reason.New(reason.RemovalBudget, about, "inflight", hd.r.drains, "limit", r.Drain.Parallelism))
 	}
 	return nil
 }
@@ -72,5 +72,5 @@ func (d *Removal) drainAsked(st *candidate, wait time.Time) {
 		}
 		leavers = append(leavers, p)
 	}
-	d.judgeNode(st, action.NodeDraining, append(d.evict(st, leavers, because[0]), works...)...)
+	d.judgeNode(st, action.NodeDraining, append(d.evictions.evict(st, leavers, because[0]), works...)...)
 }

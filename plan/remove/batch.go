@@ -19,60 +19,60 @@ const (
 )
 
 // gatherLeaving finds out which groups' deletions wait for further machines, and until when.
-func (d *Removal) gatherLeaving(on, idle []*candidate) {
-	d.noticeDeletions()
-	pause, all := d.Policy.Removal.Pause(), map[*Outgoing]*gathering{}
+func (dl *deletions) gatherLeaving(on, idle []*candidate) {
+	dl.noticeDeletions()
+	pause, all := dl.Policy.Removal.Pause(), map[*Outgoing]*gathering{}
 	for _, st := range on {
 		if st.Instance == nil || st.Instance.State == cluster.StateDeleting || dries(st) || len(st.Movers) > 0 {
 			continue
 		}
 		g := st.group
 		if all[g] == nil {
-			all[g] = &gathering{takes: cmp.Or(d.Memory.Groups[g.ID].Deletion.Took, usualDeletion), with: g.Contract.Ladder.Copy()}
+			all[g] = &gathering{takes: cmp.Or(dl.Memory.Groups[g.ID].Deletion.Took, usualDeletion), with: g.Contract.Ladder.Copy()}
 		}
-		all[g].add(d.pausesUntil(st), d.Now)
+		all[g].add(dl.r.evictions.pausesUntil(st), dl.Now)
 	}
 	for _, st := range idle {
 		g := st.group
 		if own := all[g]; own != nil && own.ready > 0 && st.Ready && !st.pinned {
 			e := exitOf(st, cluster.Idle)
-			if due := d.dueAt(st); due.Sub(d.Now)+pause <= mostGathering && d.cools(st) == nil && d.forbidden(st) == nil && own.with.Add(e.Verb, e.Target) == nil {
-				own.soon = append(own.soon, max(0, due.Sub(d.Now))+pause)
+			if due := dl.dueAt(st); due.Sub(dl.Now)+pause <= mostGathering && dl.r.holds.cools(st) == nil && dl.r.holds.forbidden(st) == nil && own.with.Add(e.Verb, e.Target) == nil {
+				own.soon = append(own.soon, max(0, due.Sub(dl.Now))+pause)
 			}
 		}
 	}
 	for g, own := range all {
-		if d.rests(g) != nil {
+		if dl.rests(g) != nil {
 			continue
 		}
-		if until := own.until(d.Now, d.Policy.Removal.Parallelism, pause); until.After(d.Now) {
-			if d.gathers == nil {
-				d.gathers = map[cluster.GroupID]gathered{}
+		if until := own.until(dl.Now, dl.Policy.Removal.Parallelism, pause); until.After(dl.Now) {
+			if dl.gathers == nil {
+				dl.gathers = map[cluster.GroupID]gathered{}
 			}
-			d.gathers[g.ID] = gathered{until, len(own.soon)}
-			d.Wake(until)
+			dl.gathers[g.ID] = gathered{until, len(own.soon)}
+			dl.Wake(until)
 		}
 	}
 }
 
 // noticeDeletions remembers how long deletions took that are over.
-func (d *Removal) noticeDeletions() {
-	for _, g := range d.Snapshot.Groups {
-		m := d.Memory.Groups[g.ID]
-		if m.Deleted.After(m.Deletion.Asked) && d.groups[g.ID].Deleting() == 0 && g.Read.Complete && g.Read.At.After(m.Deleted) {
-			m.Deletion = memory.Deletion{Asked: m.Deleted, Took: d.Now.Sub(m.Deleted)}
-			d.Remember(g.ID, m)
+func (dl *deletions) noticeDeletions() {
+	for _, g := range dl.Snapshot.Groups {
+		m := dl.Memory.Groups[g.ID]
+		if m.Deleted.After(m.Deletion.Asked) && dl.r.groups[g.ID].Deleting() == 0 && g.Read.Complete && g.Read.At.After(m.Deleted) {
+			m.Deletion = memory.Deletion{Asked: m.Deleted, Took: dl.Now.Sub(m.Deleted)}
+			dl.Remember(g.ID, m)
 		}
 	}
 }
 
 // dueAt is when an idle node's time comes, as far as timers say.
-func (d *Removal) dueAt(st *candidate) time.Time {
-	since, known := d.Memory.Removable[st.Name()]
+func (dl *deletions) dueAt(st *candidate) time.Time {
+	since, known := dl.Memory.Removable[st.Name()]
 	if !known {
-		since = d.Now
+		since = dl.Now
 	}
-	return since.Add(d.limitOf(st))
+	return since.Add(dl.r.queue.limitOf(st))
 }
 
 // add counts a machine that is empty and ready for its deletion at a time.
@@ -120,25 +120,25 @@ func (g *gathering) waits(after time.Duration) time.Duration {
 }
 
 // gathersOthers says that the deletion of the group's machines waits for others, nil when it does not.
-func (d *Removal) gathersOthers(g *Outgoing) *reason.Reason {
-	own, waits := d.gathers[g.ID]
+func (dl *deletions) gathersOthers(g *Outgoing) *reason.Reason {
+	own, waits := dl.gathers[g.ID]
 	if !waits {
 		return nil
 	}
-	return new(reason.New(reason.RemovalGathers, reason.Group(string(g.ID)), "group", g.ID, "others", own.others, "wait", own.until.Sub(d.Now)))
+	return new(reason.New(reason.RemovalGathers, reason.Group(string(g.ID)), "group", g.ID, "others", own.others, "wait", own.until.Sub(dl.Now)))
 }
 
 // queued says whether an empty node has to wait for more than its pause: an earlier deletion of its group is under way, or waits for others. It
 // is none of those in flight.
-func (d *Removal) queued(st *candidate) bool {
-	_, gathers := d.gathers[st.Group]
+func (dl *deletions) queued(st *candidate) bool {
+	_, gathers := dl.gathers[st.Group]
 	return len(st.Movers) == 0 && (gathers || st.group.Deleting() > 0)
 }
 
 // step counts a node that steps on the ladder.
 func (d *Removal) step(st *candidate, why string) {
 	st.exit = exitOf(st, why)
-	if d.count(st); d.queued(st) {
+	if d.count(st); d.deletions.queued(st) {
 		d.inFlight--
 	}
 }

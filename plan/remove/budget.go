@@ -12,16 +12,16 @@ import (
 
 // spent says why pods may not be told to leave the node, which is on its way out: its group's budget has been used within its window, whatever for (S-19); nil when
 // nothing is in the way.
-func (d *Removal) spent(st *candidate) []reason.Reason {
+func (ev *evictions) spent(st *candidate) []reason.Reason {
 	if r := st.group.Contract.Ladder.MayEmpty(fleet.UID(st.Instance.UID)); r != nil {
-		return d.HeldBy(reason.Node(st.Name()), st.group.GroupFacts, r)
+		return ev.HeldBy(reason.Node(st.Name()), st.group.GroupFacts, r)
 	}
 	return nil
 }
 
 // empties remembers that a node is emptied of its pods.
-func (d *Removal) empties(st *candidate) {
-	d.Memory.Emptied = memory.With(d.Memory.Emptied, st.Name(), memory.Emptied{Group: st.Group, At: d.Now})
+func (ev *evictions) empties(st *candidate) {
+	ev.Memory.Emptied = memory.With(ev.Memory.Emptied, st.Name(), memory.Emptied{Group: st.Group, At: ev.Now})
 	if st.counted && st.exit.Idle { // it was cordoned with no pods on it
 		ladder := st.group.Contract.Ladder
 		ladder.Drop(st.exit.Verb, st.exit.Target)
@@ -32,8 +32,8 @@ func (d *Removal) empties(st *candidate) {
 
 // received says whether a pod runs on the node that a drain has made homeless since then. What was seen of the node before is no evidence that it may
 // go with that pod: else the pod would be moved again at once.
-func (d *Removal) received(st *candidate, since time.Time) bool {
-	if len(d.Memory.Emptied) == 0 {
+func (ev *evictions) received(st *candidate, since time.Time) bool {
+	if len(ev.Memory.Emptied) == 0 {
 		return false
 	}
 	return slices.ContainsFunc(st.Movers, func(p *cluster.Pod) bool {
@@ -41,7 +41,7 @@ func (d *Removal) received(st *candidate, since time.Time) bool {
 		if !made.After(since) {
 			return false
 		}
-		for name, e := range d.Memory.Emptied {
+		for name, e := range ev.Memory.Emptied {
 			if name != st.Name() && !made.Before(e.At.Truncate(time.Second)) && !made.After(e.At.Add(placed)) {
 				return true
 			}
@@ -51,10 +51,10 @@ func (d *Removal) received(st *candidate, since time.Time) bool {
 }
 
 // forgetEmptied leaves out what the window has left behind, and whose pods have found their places.
-func (d *Removal) forgetEmptied() {
-	for name, e := range d.Memory.Emptied {
-		if d.Now.Sub(e.At) >= max(d.Policy.Removal.Emptied.Window, placed) {
-			d.Memory.Emptied = memory.Without(d.Memory.Emptied, name)
+func (ev *evictions) forgetEmptied() {
+	for name, e := range ev.Memory.Emptied {
+		if ev.Now.Sub(e.At) >= max(ev.Policy.Removal.Emptied.Window, placed) {
+			ev.Memory.Emptied = memory.Without(ev.Memory.Emptied, name)
 		}
 	}
 }

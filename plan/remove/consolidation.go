@@ -21,109 +21,109 @@ const (
 
 // reserved says whether an idle node is, or may be, the replacement that a consolidation waits for, or has to stay beside it: room that the group's min
 // kept when the replacement was asked for counts, and is there no more if it may go once the group is larger by one.
-func (d *Removal) reserved(n *cluster.Node) bool {
-	c := &d.Memory.Consolidation
+func (cn *consolidation) reserved(n *cluster.Node) bool {
+	c := &cn.Memory.Consolidation
 	return c.Group != "" && n.Group == c.Group && !c.Asked.IsZero()
 }
 
 // came says whether a node may be the replacement that a consolidation waits for.
-func (d *Removal) came(n *cluster.Node) bool {
-	return d.reserved(n) && !n.Object.CreationTimestamp.Time.Before(d.Memory.Consolidation.Asked.Truncate(time.Second))
+func (cn *consolidation) came(n *cluster.Node) bool {
+	return cn.reserved(n) && !n.Object.CreationTimestamp.Time.Before(cn.Memory.Consolidation.Asked.Truncate(time.Second))
 }
 
 // replaced says whether a replacement was bought for the node of that name.
-func (d *Removal) replaced(name string) bool {
-	c := &d.Memory.Consolidation
+func (cn *consolidation) replaced(name string) bool {
+	c := &cn.Memory.Consolidation
 	return c.Group != "" && !c.Asked.IsZero() && c.Node == name
 }
 
 // awaitsReplacement is why such a node stays until then.
-func (d *Removal) awaitsReplacement() reason.Reason {
-	c := d.Memory.Consolidation
+func (cn *consolidation) awaitsReplacement() reason.Reason {
+	c := cn.Memory.Consolidation
 	return reason.New(reason.ConsolidationWaits, reason.Node(c.Node), "group", c.Group, "saving", grow.Dollars(c.Saving))
 }
 
 // endConsolidation goes on with a consolidation that has begun, before other nodes are promised its replacement.
-func (d *Removal) endConsolidation() {
-	if len(d.Policy.Removal.Consolidation.Groups) == 0 {
-		d.Memory.Consolidation = memory.Consolidation{}
-	} else if c := d.Memory.Consolidation; !c.Asked.IsZero() {
-		d.Memory.Consolidation = d.goOn(c)
+func (cn *consolidation) end() {
+	if len(cn.Policy.Removal.Consolidation.Groups) == 0 {
+		cn.Memory.Consolidation = memory.Consolidation{}
+	} else if c := cn.Memory.Consolidation; !c.Asked.IsZero() {
+		cn.Memory.Consolidation = cn.goOn(c)
 	}
 }
 
 // beginConsolidation looks for a saving, once all nodes that could go anyway are known.
-func (d *Removal) beginConsolidation() {
-	if c := d.Memory.Consolidation; len(d.Policy.Removal.Consolidation.Groups) > 0 && c.Asked.IsZero() {
-		c.Spent = c.Spent.Trimmed(d.Now, memory.Day)
-		d.Memory.Consolidation = d.findSaving(c)
+func (cn *consolidation) begin() {
+	if c := cn.Memory.Consolidation; len(cn.Policy.Removal.Consolidation.Groups) > 0 && c.Asked.IsZero() {
+		c.Spent = c.Spent.Trimmed(cn.Now, memory.Day)
+		cn.Memory.Consolidation = cn.findSaving(c)
 	}
 }
 
 // goOn waits for the replacement, and empties the node when it is there.
-func (d *Removal) goOn(c memory.Consolidation) memory.Consolidation {
-	at := slices.IndexFunc(d.Snapshot.Nodes, func(n *cluster.Node) bool { return n.Name() == c.Node })
-	if at < 0 || d.Now.After(c.Asked.Add(consolidationEndsLate*d.Policy.Growth.Node.ProvisionTime)) {
+func (cn *consolidation) goOn(c memory.Consolidation) memory.Consolidation {
+	at := slices.IndexFunc(cn.Snapshot.Nodes, func(n *cluster.Node) bool { return n.Name() == c.Node })
+	if at < 0 || cn.Now.After(c.Asked.Add(consolidationEndsLate*cn.Policy.Growth.Node.ProvisionTime)) {
 		return c.Over()
 	}
-	st := d.moveable(at)
-	_, onLadder := cluster.RemovalOf(d.Snapshot.Nodes[at].Object)
+	st := cn.moveable(at)
+	_, onLadder := cluster.RemovalOf(cn.Snapshot.Nodes[at].Object)
 	switch {
 	case onLadder:
 		return c
-	case c.Stepped || st == nil || d.refusal(st) != nil || d.forbidden(st) != nil || d.inUseBeyondRequests(st) != nil:
+	case c.Stepped || st == nil || cn.r.places.refusal(st) != nil || cn.r.holds.forbidden(st) != nil || cn.r.use.inUseBeyondRequests(st) != nil:
 		return c.Over()
 	}
-	if c.Group != "" && !slices.ContainsFunc(d.Snapshot.Nodes, func(n *cluster.Node) bool { return d.came(n) && cluster.Ready(n.Object) }) {
-		d.judgeNode(st, action.NodeKeep, d.awaitsReplacement())
+	if c.Group != "" && !slices.ContainsFunc(cn.Snapshot.Nodes, func(n *cluster.Node) bool { return cn.came(n) && cluster.Ready(n.Object) }) {
+		cn.r.judgeNode(st, action.NodeKeep, cn.awaitsReplacement())
 		return c
 	}
-	if d.findDestinations().leave(st.Facts) != nil {
+	if cn.r.places.find().leave(st.Facts) != nil {
 		return c.Over()
 	}
-	if held := d.keptFromLadder(st, cluster.Consolidated, nil); held != nil {
-		d.destinations.Back()
-		d.judgeNode(st, action.NodeKeep, held...)
+	if held := cn.r.holds.contract(st, cluster.Consolidated, nil); held != nil {
+		cn.r.places.found.Back()
+		cn.r.judgeNode(st, action.NodeKeep, held...)
 		return c
 	}
-	d.destinations.settle()
-	return d.empty(st, c)
+	cn.r.places.found.settle()
+	return cn.empty(st, c)
 }
 
 // empty puts the node on the ladder.
-func (d *Removal) empty(st *candidate, c memory.Consolidation) memory.Consolidation {
+func (cn *consolidation) empty(st *candidate, c memory.Consolidation) memory.Consolidation {
 	c.Node, c.Stepped = st.Name(), true
 	if c.Asked.IsZero() {
-		c.Asked, c.Spent = d.Now, c.Spent.Plus(d.Now, memory.Day, 1)
+		c.Asked, c.Spent = cn.Now, c.Spent.Plus(cn.Now, memory.Day, 1)
 	}
-	d.drains++
-	d.stepOn(st, cluster.Consolidated, reason.New(reason.NodeConsolidated, reason.Node(st.Name()), "pods", len(st.Movers), "saving", grow.Dollars(c.Saving)))
+	cn.r.drains++
+	cn.r.stepOn(st, cluster.Consolidated, reason.New(reason.NodeConsolidated, reason.Node(st.Name()), "pods", len(st.Movers), "saving", grow.Dollars(c.Saving)))
 	return c
 }
 
 // findSaving looks for the first saving that pays, and acts on it when it has been one for as long as a node must be unneeded.
-func (d *Removal) findSaving(c memory.Consolidation) memory.Consolidation {
-	if !d.restful() {
+func (cn *consolidation) findSaving(c memory.Consolidation) memory.Consolidation {
+	if !cn.restful() {
 		return c.Over()
 	}
-	best := d.bestSaving()
+	best := cn.bestSaving()
 	if best == nil {
 		return c.Over()
 	}
 	st, about := best.st, reason.Node(best.st.Name())
-	facts := []any{"saving", grow.Dollars(best.usd), "worth", grow.Dollars(best.worth), "expected", d.Policy.Removal.Consolidation.Expected,
+	facts := []any{"saving", grow.Dollars(best.usd), "worth", grow.Dollars(best.worth), "expected", cn.Policy.Removal.Consolidation.Expected,
 		"pods", len(st.Movers), "cost", grow.Dollars(best.cost)}
 	if best.worth <= best.cost {
-		d.judgeNode(st, action.NodeKeep, reason.New(reason.ConsolidationTooDear, about, facts...))
+		cn.r.judgeNode(st, action.NodeKeep, reason.New(reason.ConsolidationTooDear, about, facts...))
 		return c.Over()
 	}
-	if most := d.Policy.Removal.Consolidation.PerDay; int(c.Spent.Within(d.Now, memory.Day)) >= most {
-		d.Wake(c.Spent.Eases(d.Now, memory.Day))
-		d.judgeNode(st, action.NodeKeep, reason.New(reason.ConsolidationSpent, about, "saving", grow.Dollars(best.usd), "limit", most))
+	if most := cn.Policy.Removal.Consolidation.PerDay; int(c.Spent.Within(cn.Now, memory.Day)) >= most {
+		cn.Wake(c.Spent.Eases(cn.Now, memory.Day))
+		cn.r.judgeNode(st, action.NodeKeep, reason.New(reason.ConsolidationSpent, about, "saving", grow.Dollars(best.usd), "limit", most))
 		return c.Over()
 	}
 	if c.Node != st.Name() {
-		c = memory.Consolidation{Node: st.Name(), Since: d.Now, Spent: c.Spent}
+		c = memory.Consolidation{Node: st.Name(), Since: cn.Now, Spent: c.Spent}
 	}
 	c.Saving = best.usd
 	into := "others"
@@ -133,46 +133,46 @@ func (d *Removal) findSaving(c memory.Consolidation) memory.Consolidation {
 	} else {
 		c.Group = ""
 	}
-	due := c.Since.Add(d.removal(st).UnneededTime)
-	d.measureSoon(st, due)
-	if d.Now.Before(due) {
-		d.Wake(due)
-		d.judgeNode(st, action.NodeIdle, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", d.Now.Sub(c.Since).Truncate(time.Second), "limit", d.removal(st).UnneededTime)...))
+	due := c.Since.Add(cn.r.removal(st).UnneededTime)
+	cn.r.use.measureSoon(st, due)
+	if cn.Now.Before(due) {
+		cn.Wake(due)
+		cn.r.judgeNode(st, action.NodeIdle, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", cn.Now.Sub(c.Since).Truncate(time.Second), "limit", cn.r.removal(st).UnneededTime)...))
 		return c
 	}
-	if held := d.keptFromLadder(st, cluster.Consolidated, nil); held != nil {
-		d.judgeNode(st, action.NodeIdle, append(held, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", d.Now.Sub(c.Since).Truncate(time.Second), "limit", d.removal(st).UnneededTime)...))...)
+	if held := cn.r.holds.contract(st, cluster.Consolidated, nil); held != nil {
+		cn.r.judgeNode(st, action.NodeIdle, append(held, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", cn.Now.Sub(c.Since).Truncate(time.Second), "limit", cn.r.removal(st).UnneededTime)...))...)
 		return c
 	}
 	if best.into == nil {
-		return d.empty(st, c)
+		return cn.empty(st, c)
 	}
-	c.Asked, c.Spent = d.Now, c.Spent.Plus(d.Now, memory.Day, 1)
-	d.replace(best)
+	c.Asked, c.Spent = cn.Now, c.Spent.Plus(cn.Now, memory.Day, 1)
+	cn.replace(best)
 	return c
 }
 
 // replace asks for the machine that takes the node's pods.
-func (d *Removal) replace(s *saving) {
+func (cn *consolidation) replace(s *saving) {
 	g := s.into
 	from, name := g.Capacity, s.st.Name()
-	d.growth.Adopt(g.Order, 1)
-	why := reason.New(reason.GroupReplaces, reason.Group(string(g.ID)), "from", from, "to", d.Believed(g.GroupFacts)+g.Adding, "max", g.Max, "node", name, "saving", grow.Dollars(s.usd))
+	cn.r.growth.Adopt(g.Order, 1)
+	why := reason.New(reason.GroupReplaces, reason.Group(string(g.ID)), "from", from, "to", cn.Believed(g.GroupFacts)+g.Adding, "max", g.Max, "node", name, "saving", grow.Dollars(s.usd))
 	g.Because = append(g.Because, why)
-	d.growth.Grows = append(d.growth.Grows, action.SetCapacity{Group: g.ID, From: from, To: d.Believed(g.GroupFacts) + g.Adding, Adds: 1, Zones: g.ZonesAfter(), Because: why})
-	d.judgeNode(s.st, action.NodeKeep, reason.New(reason.ConsolidationWaits, reason.Node(name), "group", g.ID, "saving", grow.Dollars(s.usd)))
+	cn.r.growth.Grows = append(cn.r.growth.Grows, action.SetCapacity{Group: g.ID, From: from, To: cn.Believed(g.GroupFacts) + g.Adding, Adds: 1, Zones: g.ZonesAfter(), Because: why})
+	cn.r.judgeNode(s.st, action.NodeKeep, reason.New(reason.ConsolidationWaits, reason.Node(name), "group", g.ID, "saving", grow.Dollars(s.usd)))
 }
 
 // restful says whether nothing is on its way: no pod waits, no machine comes or goes, no node is on the ladder or
 // will be when its time has come, and no node has been promised to the pods of another.
-func (d *Removal) restful() bool {
-	if len(d.Snapshot.Pending) > 0 || len(d.Ladder) > 0 || len(d.soon) > 0 {
+func (cn *consolidation) restful() bool {
+	if len(cn.Snapshot.Pending) > 0 || len(cn.Ladder) > 0 || len(cn.r.taints.soon) > 0 {
 		return false
 	}
-	for _, g := range d.groups {
+	for _, g := range cn.r.groups {
 		if g.Coming > 0 || g.leaving > 0 || g.Deleting() > 0 || g.drying > 0 || g.Adding > 0 {
 			return false
 		}
 	}
-	return d.destinations == nil || len(d.destinations.took) == 0
+	return cn.r.places.found == nil || len(cn.r.places.found.took) == 0
 }

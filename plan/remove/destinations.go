@@ -12,34 +12,34 @@ import (
 )
 
 // findDestinations are the nodes that pods could move to now.
-func (d *Removal) findDestinations() *destinations {
-	if d.destinations != nil {
-		return d.destinations
+func (pl *places) find() *destinations {
+	if pl.found != nil {
+		return pl.found
 	}
 	var handles, others []scheduling.Handle
-	for _, at := range d.hosts() {
-		v, st := d.Memo.Facts[at], d.states[at]
-		h, ok := d.Check.Handle(v.Name())
+	for _, at := range pl.hosts() {
+		v, st := pl.Memo.Facts[at], pl.r.states[at]
+		h, ok := pl.Check.Handle(v.Name())
 		switch {
 		case !ok:
-		case v.Settled || st != nil && d.stands(st):
+		case v.Settled || st != nil && pl.stands(st):
 			handles = append(handles, h)
 		default:
 			others = append(others, h)
 		}
 	}
-	d.destinations = &destinations{d.Check.Destinations(append(handles, others...)...), d.Check, map[scheduling.Handle]bool{}}
-	return d.destinations
+	pl.found = &destinations{pl.Check.Destinations(append(handles, others...)...), pl.Check, map[scheduling.Handle]bool{}}
+	return pl.found
 }
 
 // stands says whether a node stays for now that could go by itself.
-func (d *Removal) stands(st *candidate) bool {
-	return st.group != nil && st.Instance != nil && d.neededOf(st, 1) != nil || d.bound(st)
+func (pl *places) stands(st *candidate) bool {
+	return st.group != nil && st.Instance != nil && pl.r.holds.neededOf(st, 1) != nil || pl.bound(st)
 }
 
 // bound says whether a pod of the node may not be evicted that is no work: work may end.
-func (d *Removal) bound(st *candidate) bool {
-	why := d.refusal(st)
+func (pl *places) bound(st *candidate) bool {
+	why := pl.refusal(st)
 	return why != nil && !policy.Work(why.Code)
 }
 
@@ -67,9 +67,9 @@ func (r *destinations) settle() {
 }
 
 // receives says whether pods of other nodes have moved to the node.
-func (d *Removal) receives(v *node.Facts) bool {
-	h, ok := d.Check.Handle(v.Name())
-	return ok && d.findDestinations().took[h]
+func (pl *places) receives(v *node.Facts) bool {
+	h, ok := pl.Check.Handle(v.Name())
+	return ok && pl.find().took[h]
 }
 
 // receiving is why a node stays to which pods of others move.
@@ -79,34 +79,34 @@ func receiving(st *candidate) reason.Reason {
 
 // hosts are the nodes, by their places, that pods of others could move to, in the order in which these look at them, but for those that stay for now: those
 // first that stay anyway, then those that would be the last to go, whatever their timers say; the most used before the others, and of equal ones by name.
-func (d *Removal) hosts() []int {
-	sights := d.Memo.Facts
+func (pl *places) hosts() []int {
+	sights := pl.Memo.Facts
 	all := make([]int, 0, len(sights))
 	for at, v := range sights {
-		if st := d.states[at]; v.Takes && (st == nil || !st.going && !st.OnLadder && (len(st.Movers) > 0 || st.pinned)) {
+		if st := pl.r.states[at]; v.Takes && (st == nil || !st.going && !st.OnLadder && (len(st.Movers) > 0 || st.pinned)) {
 			all = append(all, at)
 		}
 	}
 	slices.SortFunc(all, func(a, b int) int {
-		return cmp.Or(cmp.Compare(sights[a].Hosting(), sights[b].Hosting()), d.dearest(sights[b], sights[a]), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(sights[a].Hosting(), sights[b].Hosting()), pl.r.queue.dearest(sights[b], sights[a]), cmp.Compare(a, b))
 	})
 	return all
 }
 
 // refusal says why one of the node's pods may not be evicted, nil when the policy lets all of them go.
-func (d *Removal) refusal(st *candidate) *reason.Reason {
-	if c := &st.Consent; c.Known && !d.Now.Before(c.Since) {
+func (pl *places) refusal(st *candidate) *reason.Reason {
+	if c := &st.Consent; c.Known && !pl.Now.Before(c.Since) {
 		return nil
 	}
-	c := node.Consent{Known: true, Since: d.Now}
+	c := node.Consent{Known: true, Since: pl.Now}
 	for _, p := range st.Movers {
 		if p.Leaving() {
 			continue
 		}
-		if why, keeps := d.Keeps(p, st.Facts); keeps {
+		if why, keeps := pl.Keeps(p, st.Facts); keeps {
 			return &why
 		}
-		if len(d.Budgets.Selecting(p.Class)) > 0 {
+		if len(pl.Budgets.Selecting(p.Class)) > 0 {
 			c.Budgeted = append(c.Budgeted, p)
 		}
 	}
@@ -117,15 +117,15 @@ func (d *Removal) refusal(st *candidate) *reason.Reason {
 // stays says why a node's pods keep it where it is, nil when each may be evicted and has somewhere to go; then, and when it is a disruption
 // budget alone that refuses, places have been found for them, to be settled or taken back. A disruption budget is the last reason to be told:
 // it may pass, and means that nothing else holds the pods.
-func (d *Removal) stays(st *candidate) (because []reason.Reason, tried bool) {
-	if why := d.refusal(st); why != nil {
+func (pl *places) stays(st *candidate) (because []reason.Reason, tried bool) {
+	if why := pl.refusal(st); why != nil {
 		return []reason.Reason{*why}, false
 	}
-	if because := d.findDestinations().leave(st.Facts); because != nil {
+	if because := pl.find().leave(st.Facts); because != nil {
 		return because, false
 	}
 	for _, p := range st.Consent.Budgeted {
-		if held := d.BudgetRefuses(p); held != nil {
+		if held := pl.BudgetRefuses(p); held != nil {
 			return []reason.Reason{*held}, true
 		}
 	}
@@ -135,37 +135,37 @@ func (d *Removal) stays(st *candidate) (because []reason.Reason, tried bool) {
 // fitsPending says which waiting pod has its place on the node, or for whose it is kept, nil when for none (S-16). A pod holds one node: that of its
 // place. A pod of a gang that is not whole has none, and holds the first node that is asked about and takes it. It is to be asked first while none of the
 // node's pods has been pretended away; the answer then holds for the cycle.
-func (d *Removal) fitsPending(st *candidate) *reason.Reason {
-	if why := d.growth.CountedOn(st.Name()); why != nil {
+func (pl *places) fitsPending(st *candidate) *reason.Reason {
+	if why := pl.r.growth.CountedOn(st.Name()); why != nil {
 		return why
 	}
-	if unseen := d.Memory.Looked.Unseen; unseen > 0 {
+	if unseen := pl.Memory.Looked.Unseen; unseen > 0 {
 		return new(reason.New(reason.NodePodsUnseen, reason.Node(st.Name()), "pods", unseen, "limit", place.MostWork))
 	}
-	if st.passedOver || len(d.growth.Asking) == 0 {
+	if st.passedOver || len(pl.r.growth.Asking) == 0 {
 		return nil
 	}
 	st.passedOver = true
-	h, present := d.Check.Handle(st.Name())
+	h, present := pl.Check.Handle(st.Name())
 	if !present {
 		return nil
 	}
-	for i := range d.growth.Asking {
-		p := &d.growth.Asking[i]
+	for i := range pl.r.growth.Asking {
+		p := &pl.r.growth.Asking[i]
 		if p.Pods == 0 {
 			continue
 		}
-		room := d.Check.Room(p.Class, h)
+		room := pl.Check.Room(p.Class, h)
 		if room == 0 {
 			continue
 		}
 		p.Pods -= min(room, p.Pods)
 		if p.Claim != nil {
-			d.growth.KeepFor(p.Claim, st.Name())
+			pl.r.growth.KeepFor(p.Claim, st.Name())
 		} else {
-			d.growth.Counted[st.Name()] = p.String()
+			pl.r.growth.Counted[st.Name()] = p.String()
 		}
-		return d.growth.CountedOn(st.Name())
+		return pl.r.growth.CountedOn(st.Name())
 	}
 	return nil
 }

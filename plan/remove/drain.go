@@ -16,51 +16,51 @@ import (
 func (d *Removal) drain(st *candidate, wait time.Time) {
 	about := reason.Node(st.Name())
 	draining := reason.New(reason.NodeDraining, about, "pods", len(st.Movers))
-	because, tried := d.stays(st)
-	late := d.late(st)
+	because, tried := d.places.stays(st)
+	late := d.evictions.late(st)
 	switch {
 	case len(because) > 0 && (because[0].Code != reason.PodBudget || late != nil):
 		if tried {
-			d.destinations.Back()
+			d.places.found.Back()
 		}
-		if late != nil || !d.begunBefore(st) {
-			d.noteVain(st, wait)
+		if late != nil || !d.evictions.begunBefore(st) {
+			d.evictions.noteAborted(st, wait)
 		}
 		d.takeDown(st, append([]reason.Reason{reason.New(reason.RemovalAbandoned, about)}, because...)...)
 		return
 	case late != nil:
-		d.destinations.Back()
-		d.noteVain(st, wait)
+		d.places.found.Back()
+		d.evictions.noteAborted(st, wait)
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *late)
 		return
 	}
-	d.destinations.settle()
+	d.places.found.settle()
 	if d.Now.Before(wait) {
 		d.Wake(wait)
 		d.judgeNode(st, action.NodeDraining, draining)
 		return
 	}
-	if spent := d.spent(st); spent != nil {
+	if spent := d.evictions.spent(st); spent != nil {
 		d.judgeNode(st, action.NodeDraining, append([]reason.Reason{draining}, spent...)...)
 		return
 	}
-	d.judgeNode(st, action.NodeDraining, d.evict(st, st.Movers, draining)...)
+	d.judgeNode(st, action.NodeDraining, d.evictions.evict(st, st.Movers, draining)...)
 }
 
 // begunBefore says whether another process began the node's removal, as far as this one knows: that its pods have nowhere to go may come of what only the
 // other one knew, such as their places, and is no sign that it will be so again.
-func (d *Removal) begunBefore(st *candidate) bool { return st.Removal.Since.Before(d.Memory.Since) }
+func (ev *evictions) begunBefore(st *candidate) bool { return st.Removal.Since.Before(ev.Memory.Since) }
 
 // late says which of the node's pods has not left in its time and ends the drain, nil when none does.
-func (d *Removal) late(st *candidate) *reason.Reason {
-	r := d.Policy.Removal
+func (ev *evictions) late(st *candidate) *reason.Reason {
+	r := ev.Policy.Removal
 	for _, p := range st.Movers {
 		limit, over := r.DrainTime(p), r.Overdue(p)
 		due := st.Removal.Since.Add(limit)
 		switch {
 		case over == policy.Wait:
-		case d.Now.Before(due):
-			d.Wake(due)
+		case ev.Now.Before(due):
+			ev.Wake(due)
 		case over == policy.Force && p.Leaving(): // it saves its work
 		default:
 			return new(reason.New(reason.PodOverdue, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "limit", limit))
@@ -71,26 +71,26 @@ func (d *Removal) late(st *candidate) *reason.Reason {
 
 // evict evicts those of a node's pods whose turn it is, as disruption budgets let them, and says why it evicts and what waits. Pods of a later
 // turn leave when these are gone.
-func (d *Removal) evict(st *candidate, pods []*cluster.Pod, why reason.Reason) []reason.Reason {
+func (ev *evictions) evict(st *candidate, pods []*cluster.Pod, why reason.Reason) []reason.Reason {
 	because := []reason.Reason{why}
 	if _, stops := stopping(st.Node); stops {
 		return append(because, node.Noticed(st.Node)) // they have been told
 	}
-	if rests := d.evictionRests(st); rests != nil {
+	if rests := ev.evictionRests(st); rests != nil {
 		return []reason.Reason{*rests, why}
 	}
-	turn, later := d.turn(pods)
+	turn, later := ev.turn(pods)
 	for _, p := range pods {
-		if p.Leaving() || d.Policy.Removal.Turn(p) != turn {
+		if p.Leaving() || ev.Policy.Removal.Turn(p) != turn {
 			continue
 		}
-		if held := d.BudgetRefuses(p); held != nil {
+		if held := ev.BudgetRefuses(p); held != nil {
 			because = append(because, *held)
 			continue
 		}
-		d.Disrupt(p)
-		d.empties(st)
-		d.act(action.Evict{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: st.Name(), Grace: d.Policy.Removal.Grace(p), Notice: "", Because: why})
+		ev.Disrupt(p)
+		ev.empties(st)
+		ev.act(action.Evict{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: st.Name(), Grace: ev.Policy.Removal.Grace(p), Notice: "", Because: why})
 	}
 	if later > 0 {
 		because = append(because, reason.New(reason.PodsLater, reason.Ref{}, "pods", later))
@@ -99,8 +99,8 @@ func (d *Removal) evict(st *candidate, pods []*cluster.Pod, why reason.Reason) [
 }
 
 // turn is whose turn it is to leave, and how many pods come later.
-func (d *Removal) turn(pods []*cluster.Pod) (turn, later int) {
-	r := d.Policy.Removal
+func (ev *evictions) turn(pods []*cluster.Pod) (turn, later int) {
+	r := ev.Policy.Removal
 	for i, p := range pods {
 		if t := r.Turn(p); i == 0 || t < turn {
 			turn = t
@@ -125,31 +125,31 @@ const (
 )
 
 // noteVain remembers that a node is given back whose pods were being evicted, from then on.
-func (d *Removal) noteVain(st *candidate, evicts time.Time) {
-	r, m := st.Removal, d.Memory.Groups[st.Group]
+func (ev *evictions) noteAborted(st *candidate, evicts time.Time) {
+	r, m := st.Removal, ev.Memory.Groups[st.Group]
 	switch r.Why {
 	case cluster.Idle, cluster.RunsDry, cluster.RanDry, cluster.AskedFor:
 		return
 	}
-	last := memory.Later(evicts, d.Memory.Emptied[st.Name()].At)
-	if d.Now.Before(evicts) || d.Now.After(last.Add(placed)) || !r.Since.After(m.Vain.Last) {
+	last := memory.Later(evicts, ev.Memory.Emptied[st.Name()].At)
+	if ev.Now.Before(evicts) || ev.Now.After(last.Add(placed)) || !r.Since.After(m.Vain.Last) {
 		return
 	}
 	length := firstVain
-	if b := m.Vain; d.Now.Before(b.Until.Add(b.Length)) {
+	if b := m.Vain; ev.Now.Before(b.Until.Add(b.Length)) {
 		length = min(2*b.Length, mostVain)
 	}
-	m.Vain = memory.Backoff{Until: d.Now.Add(length), Length: length, Last: d.Now}
-	d.Remember(st.Group, m)
+	m.Vain = memory.Backoff{Until: ev.Now.Add(length), Length: length, Last: ev.Now}
+	ev.Remember(st.Group, m)
 }
 
 // vain says that nodes of the group are not emptied now because that came to nothing lately, nil when they may be.
-func (d *Removal) vain(st *candidate) *reason.Reason {
-	b := d.Memory.Groups[st.Group].Vain
-	if !d.Now.Before(b.Until) {
+func (ev *evictions) backsOff(st *candidate) *reason.Reason {
+	b := ev.Memory.Groups[st.Group].Vain
+	if !ev.Now.Before(b.Until) {
 		return nil
 	}
-	d.Wake(b.Until)
+	ev.Wake(b.Until)
 	return new(reason.New(reason.EmptiedInVain, reason.Node(st.Name()), "group", st.Group, "at", b.Last.UTC().Format(time.RFC3339), "until", b.Until.UTC().Format(time.RFC3339)))
 }
 
@@ -165,50 +165,50 @@ func cordonedBy(said, now time.Time) time.Time {
 }
 
 // noticeCordons remembers by when the nodes on the ladder were cordoned, and forgets the others.
-func (d *Removal) noticeCordons(on []*candidate) {
+func (ev *evictions) noticeCordons(on []*candidate) {
 	var all map[string]memory.Cordoned
 	for _, st := range on {
-		was, known := d.Memory.Cordoned[st.Name()]
+		was, known := ev.Memory.Cordoned[st.Name()]
 		if !known || !was.Said.Equal(st.Removal.Since) {
-			was = memory.Cordoned{Said: st.Removal.Since, By: cordonedBy(st.Removal.Since, d.Now)}
+			was = memory.Cordoned{Said: st.Removal.Since, By: cordonedBy(st.Removal.Since, ev.Now)}
 		}
 		if all == nil {
 			all = make(map[string]memory.Cordoned, len(on))
 		}
 		all[st.Name()] = was
 	}
-	if !maps.Equal(all, d.Memory.Cordoned) {
-		d.Memory.Cordoned = all
+	if !maps.Equal(all, ev.Memory.Cordoned) {
+		ev.Memory.Cordoned = all
 	}
 }
 
 // pausesUntil is until when a node that was cordoned waits for its next step.
-func (d *Removal) pausesUntil(st *candidate) time.Time {
-	return d.Memory.Cordoned[st.Name()].By.Add(d.Policy.Removal.Pause())
+func (ev *evictions) pausesUntil(st *candidate) time.Time {
+	return ev.Memory.Cordoned[st.Name()].By.Add(ev.Policy.Removal.Pause())
 }
 
 // evictionRests says until when no pod of the node is evicted, since that failed; nil when it did not.
-func (d *Removal) evictionRests(st *candidate) *reason.Reason {
-	rest := d.Memory.Cordoned[st.Name()].Refused
-	if !rest.Until.After(d.Now) {
+func (ev *evictions) evictionRests(st *candidate) *reason.Reason {
+	rest := ev.Memory.Cordoned[st.Name()].Refused
+	if !rest.Until.After(ev.Now) {
 		return nil
 	}
-	d.Wake(rest.Until)
+	ev.Wake(rest.Until)
 	return new(reason.New(reason.EvictionRests, reason.Node(st.Name()), "node", st.Name(), "until", rest.Until.Format(time.RFC3339), "message", rest.Message))
 }
 
 // returning are the pods that go with the machine of the node, or would if it were on its way out, since they would come back to it.
-func (d *Removal) returning(st *candidate) []*cluster.Pod {
+func (ev *evictions) returning(st *candidate) []*cluster.Pod {
 	if !st.Clings {
 		return nil
 	}
 	at := st.Where
 	if at.Cordoned.IsZero() {
-		at.Cordoned = d.Now
+		at.Cordoned = ev.Now
 	}
 	var all []*cluster.Pod
 	for _, p := range st.Pods {
-		if d.Policy.GoesWith(p, at, d.Now) && !p.Finished() {
+		if ev.Policy.GoesWith(p, at, ev.Now) && !p.Finished() {
 			all = append(all, p)
 		}
 	}
@@ -217,24 +217,24 @@ func (d *Removal) returning(st *candidate) []*cluster.Pod {
 
 // clung says which pod that goes with the machine may not go now: its controller speaks for it, or a disruption budget lets fewer go than would at once. Nil
 // when all may.
-func (d *Removal) clung(st *candidate) *reason.Reason {
-	all := d.returning(st)
+func (ev *evictions) clung(st *candidate) *reason.Reason {
+	all := ev.returning(st)
 	if len(all) == 0 {
 		return nil
 	}
 	for _, p := range all {
-		if why, keeps := d.Policy.Uncontrolled(p, d.Snapshot.Objects.Controllers); keeps {
+		if why, keeps := ev.Policy.Uncontrolled(p, ev.Snapshot.Objects.Controllers); keeps {
 			return &why
 		}
 	}
-	for _, b := range d.Snapshot.Objects.Budgets {
-		left := d.Disruptions(b) - d.Snapshot.Away(b)
+	for _, b := range ev.Snapshot.Objects.Budgets {
+		left := ev.Disruptions(b) - ev.Snapshot.Away(b)
 		for _, p := range all {
 			if !cluster.Protects(b, p) || !cluster.Holds(b, p) {
 				continue
 			}
 			if left--; left < 0 {
-				return new(reason.New(reason.PodBudget, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "budget", node.NameOf(b), "allowed", max(0, d.Disruptions(b)-d.Snapshot.Away(b))))
+				return new(reason.New(reason.PodBudget, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "budget", node.NameOf(b), "allowed", max(0, ev.Disruptions(b)-ev.Snapshot.Away(b))))
 			}
 		}
 	}
@@ -242,16 +242,16 @@ func (d *Removal) clung(st *candidate) *reason.Reason {
 }
 
 // disruptAll consumes the disruptions of the pods that go with the machine.
-func (d *Removal) disruptAll(st *candidate) {
-	for _, p := range d.returning(st) {
-		d.Disrupt(p)
+func (ev *evictions) disruptAll(st *candidate) {
+	for _, p := range ev.returning(st) {
+		ev.Disrupt(p)
 	}
 }
 
 // newcomer is a pod that would go with the machine and came after the node was cordoned: the scheduler wants the node. Nil when there is none.
-func (d *Removal) newcomer(st *candidate) *cluster.Pod {
-	for _, p := range d.returning(st) {
-		if d.Policy.Joins(p, st.Where, d.Now) {
+func (ev *evictions) newcomer(st *candidate) *cluster.Pod {
+	for _, p := range ev.returning(st) {
+		if ev.Policy.Joins(p, st.Where, ev.Now) {
 			return p
 		}
 	}
@@ -264,28 +264,28 @@ const dismissal = 5 * time.Second
 // dismisses evicts the daemons of an empty node that the policy lets go, once, and says that it waits for them, nil when it does not, or no longer.
 // They hold nobody up: an eviction that fails is not repeated, and a budget over daemons is left alone. A daemon's pod that was made after the
 // node was cordoned is in the place of one that was evicted, and stays.
-func (d *Removal) dismisses(st *candidate) *reason.Reason {
+func (va *vacated) dismisses(st *candidate) *reason.Reason {
 	if !st.Ready {
 		return nil // nobody would tell them
 	}
-	told, known := d.Memory.Dismissed[st.Name()]
+	told, known := va.Memory.Dismissed[st.Name()]
 	if !known {
-		told = d.Now
+		told = va.Now
 	}
 	var ends []*cluster.Pod
 	waits := 0
-	for _, p := range d.daemonsOf(st) {
+	for _, p := range va.daemonsOf(st) {
 		switch {
 		case p.Leaving():
-			if !p.Overstayed(d.Now) {
+			if !p.Overstayed(va.Now) {
 				waits++
 			}
 		case known:
-			if d.Now.Before(told.Add(dismissal)) {
+			if va.Now.Before(told.Add(dismissal)) {
 				waits++
 			}
-		case d.BudgetRefuses(p) == nil:
-			d.Disrupt(p)
+		case va.BudgetRefuses(p) == nil:
+			va.Disrupt(p)
 			ends = append(ends, p)
 		}
 	}
@@ -294,23 +294,23 @@ func (d *Removal) dismisses(st *candidate) *reason.Reason {
 	}
 	why := reason.New(reason.NodeDismisses, reason.Node(st.Name()), "pods", waits+len(ends))
 	for _, p := range ends {
-		d.act(action.Evict{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: st.Name(), Grace: d.Policy.Removal.Grace(p), Notice: "", Because: why})
+		va.act(action.Evict{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: st.Name(), Grace: va.Policy.Removal.Grace(p), Notice: "", Because: why})
 	}
-	if d.dismissed == nil {
-		d.dismissed = map[string]time.Time{}
+	if va.dismissed == nil {
+		va.dismissed = map[string]time.Time{}
 	}
-	d.dismissed[st.Name()] = told
-	if due := told.Add(dismissal); d.Now.Before(due) {
-		d.Wake(due)
+	va.dismissed[st.Name()] = told
+	if due := told.Add(dismissal); va.Now.Before(due) {
+		va.Wake(due)
 	}
 	return &why
 }
 
 // daemonsOf are the pods of daemons on the node that the policy lets go.
-func (d *Removal) daemonsOf(st *candidate) (all []*cluster.Pod) {
+func (va *vacated) daemonsOf(st *candidate) (all []*cluster.Pod) {
 	occupied := st.Removal.Why != cluster.Idle
 	for _, p := range st.Pods {
-		if d.Belongs(p, st.Facts) && d.Policy.Removal.Dismisses(p, occupied) && !p.Finished() && !p.Created().After(st.Removal.Since) {
+		if va.Belongs(p, st.Facts) && va.Policy.Removal.Dismisses(p, occupied) && !p.Finished() && !p.Created().After(st.Removal.Since) {
 			all = append(all, p)
 		}
 	}
@@ -318,8 +318,8 @@ func (d *Removal) daemonsOf(st *candidate) (all []*cluster.Pod) {
 }
 
 // rememberDismissed leaves to the next cycle which nodes' daemons were told to end, and when.
-func (d *Removal) rememberDismissed() {
-	if !maps.EqualFunc(d.Memory.Dismissed, d.dismissed, time.Time.Equal) {
-		d.Memory.Dismissed = d.dismissed
+func (va *vacated) rememberDismissed() {
+	if !maps.EqualFunc(va.Memory.Dismissed, va.dismissed, time.Time.Equal) {
+		va.Memory.Dismissed = va.dismissed
 	}
 }

@@ -16,10 +16,10 @@ import (
 )
 
 // JudgeGroups sums up what happens to every group. The first reason is the one that matters most; the size always follows.
-func (d *Removal) JudgeGroups() {
-	unranked := d.unranked()
-	for _, g := range d.Snapshot.Groups {
-		st := d.groups[g.ID]
+func (rp *report) JudgeGroups() {
+	unranked := rp.unranked()
+	for _, g := range rp.Snapshot.Groups {
+		st := rp.r.groups[g.ID]
 		about := reason.Group(string(g.ID))
 		size := reason.New(reason.GroupSteady, about, "nodes", st.Nodes, "capacity", g.Capacity, "min", g.Min, "max", g.Max)
 		var because []reason.Reason
@@ -42,9 +42,9 @@ func (d *Removal) JudgeGroups() {
 			say(action.GroupHold, *st.Blocked)
 		}
 		if st.Servers {
-			say(action.GroupHold, d.Controlled(g.ID))
+			say(action.GroupHold, rp.Controlled(g.ID))
 		}
-		for _, a := range d.growth.Grows {
+		for _, a := range rp.r.growth.Grows {
 			if a.Group == g.ID {
 				for _, why := range st.Because {
 					say(action.GroupGrow, why)
@@ -56,12 +56,12 @@ func (d *Removal) JudgeGroups() {
 		}
 		if st.Blocked != nil && st.Blocked.Code == reason.GroupStrays {
 			say(action.GroupHold, *st.Blocked)
-		} else if d.Memory.Groups[g.ID].Breaker.Open() {
+		} else if rp.Memory.Groups[g.ID].Breaker.Open() {
 			say(action.GroupBackoff, grow.Broken(g.ID))
 		}
 		if st.Coming > 0 {
 			if len(st.Late) > 0 {
-				say(action.GroupGrowing, reason.New(reason.GroupLate, about, "machines", len(st.Late), "longest", d.LongestBoot(st.GroupFacts).Truncate(time.Second)))
+				say(action.GroupGrowing, reason.New(reason.GroupLate, about, "machines", len(st.Late), "longest", rp.LongestBoot(st.GroupFacts).Truncate(time.Second)))
 			}
 			say(action.GroupGrowing, reason.New(reason.GroupGrowing, about, "coming", st.Coming))
 			if st.Taken != nil {
@@ -69,18 +69,18 @@ func (d *Removal) JudgeGroups() {
 			}
 		}
 		if leaving := st.leaving + st.Deleting(); leaving > 0 {
-			if stuck := d.stuck(st); stuck != nil {
+			if stuck := rp.stuck(st); stuck != nil {
 				say(action.GroupHold, *stuck)
 			}
 			say(action.GroupShrink, reason.New(reason.GroupShrinking, about, "leaving", leaving))
 		}
 		if st.Wanted {
-			say(action.GroupFull, reason.New(reason.GroupAtMax, about, "capacity", d.Believed(st.GroupFacts)+st.Adding, "max", g.Max))
+			say(action.GroupFull, reason.New(reason.GroupAtMax, about, "capacity", rp.Believed(st.GroupFacts)+st.Adding, "max", g.Max))
 		}
 		if st.Blocked != nil && st.Blocked.Code == reason.GroupNoTemplate {
 			say(action.GroupHold, *st.Blocked)
 		}
-		if foreign := d.Foreign(st.GroupFacts); foreign != nil && len(d.Unjoined(st.GroupFacts)) > 0 {
+		if foreign := rp.Foreign(st.GroupFacts); foreign != nil && len(rp.Unjoined(st.GroupFacts)) > 0 {
 			say(action.GroupHold, *foreign)
 		}
 		if t := g.Taken; t.Machines > 0 && (st.Blocked == nil || st.Blocked.Code != reason.GroupContradicted) {
@@ -89,7 +89,7 @@ func (d *Removal) JudgeGroups() {
 		if outcome == action.GroupSteady && g.Capacity >= 0 && g.Capacity < g.Min {
 			because = append(because, reason.New(reason.GroupBelowMin, about, "capacity", g.Capacity, "min", g.Min))
 		}
-		if n := d.growth.Failing(st.Order); n > 0 && len(d.Snapshot.Groups) > 1 {
+		if n := rp.r.growth.Failing(st.Order); n > 0 && len(rp.Snapshot.Groups) > 1 {
 			because = append(because, reason.New(reason.GroupUnready, about, "nodes", n))
 		}
 		if st.Contract.Lost != nil {
@@ -105,7 +105,7 @@ func (d *Removal) JudgeGroups() {
 		if st.Assumed != nil {
 			because = append(because, *st.Assumed)
 		}
-		passed := d.growth.PassedZones(st.Order)
+		passed := rp.r.growth.PassedZones(st.Order)
 		for _, zone := range slices.Sorted(maps.Keys(passed)) {
 			because = append(because, passed[zone])
 		}
@@ -115,13 +115,13 @@ func (d *Removal) JudgeGroups() {
 		if unranked(g.ID) {
 			because = append(because, reason.New(reason.GroupUnranked, about, "configmap", cluster.RankingName))
 		}
-		for _, r := range d.growth.Complaints {
+		for _, r := range rp.r.growth.Complaints {
 			r.About = about
 			because = append(because, r)
 		}
 		if g.Template != nil {
 			for _, t := range g.Passing.Awaited(g.Template.Spec.Taints) {
-				because = append(because, reason.New(reason.GroupTaintStays, about, "taint", t.ToString(), "who", g.Passing.Remover(t.Key), "limit", d.Policy.Growth.Node.StartupTime))
+				because = append(because, reason.New(reason.GroupTaintStays, about, "taint", t.ToString(), "who", g.Passing.Remover(t.Key), "limit", rp.Policy.Growth.Node.StartupTime))
 			}
 		}
 		if l := g.Learned; l != nil && len(l.Renewed) > 0 {
@@ -133,16 +133,16 @@ func (d *Removal) JudgeGroups() {
 		if g.Capacity >= 0 { // otherwise the reason why it is unknown stands there already
 			because = append(because, size)
 		}
-		d.Judge(about, outcome, because...)
+		rp.Judge(about, outcome, because...)
 	}
 }
 
 // unranked tells the groups that the operator's ranking leaves out; none where no ranking is asked for.
-func (d *Removal) unranked() func(cluster.GroupID) bool {
-	if !slices.Contains(d.Policy.Growth.Expanders, policy.Priority) {
+func (rp *report) unranked() func(cluster.GroupID) bool {
+	if !slices.Contains(rp.Policy.Growth.Expanders, policy.Priority) {
 		return func(cluster.GroupID) bool { return false }
 	}
-	return grow.ReadRanking(d.Snapshot.Objects.Ranking()).Unranked
+	return grow.ReadRanking(rp.Snapshot.Objects.Ranking()).Unranked
 }
 
 // shownDifferences is how many differences a sentence spells out.
@@ -168,17 +168,17 @@ func some(parts []string) string {
 const longestDeletion = 20 * time.Minute
 
 // stuck says how many of the group's machines the cloud has not finished deleting for so long; nil for none.
-func (d *Removal) stuck(st *Outgoing) *reason.Reason {
-	if d.Fleet == nil || st.Deleting() == 0 {
+func (rp *report) stuck(st *Outgoing) *reason.Reason {
+	if rp.Fleet == nil || st.Deleting() == 0 {
 		return nil
 	}
 	n, first := 0, time.Time{}
 	for _, in := range st.Instances {
-		since := d.Fleet.Leaving(fleet.GroupID(st.ID), fleet.UID(in.UID)).Time()
+		since := rp.Fleet.Leaving(fleet.GroupID(st.ID), fleet.UID(in.UID)).Time()
 		if in.State != cluster.StateDeleting || since.IsZero() {
 			continue
 		}
-		if d.Wake(since.Add(longestDeletion)); d.Now.Before(since.Add(longestDeletion)) {
+		if rp.Wake(since.Add(longestDeletion)); rp.Now.Before(since.Add(longestDeletion)) {
 			continue
 		}
 		if n++; first.IsZero() || since.Before(first) {

@@ -47,10 +47,10 @@ func (d *Removal) JudgeNodes() {
 		d.removable = append(d.removable, st)
 	})
 	if !d.Policy.Health.Tolerates(unready, nodes) {
-		d.unhealthy = []reason.Reason{reason.New(reason.UnhealthyCluster, reason.Ref{Kind: reason.KindCluster},
+		d.holds.unhealthy = []reason.Reason{reason.New(reason.UnhealthyCluster, reason.Ref{Kind: reason.KindCluster},
 			"unready", unready, "nodes", nodes, "tolerated", fmt.Sprintf("%d or %g%%", d.Policy.Health.UnreadyCount, d.Policy.Health.UnreadyPercent))}
 	}
 	if right, halts := d.Snapshot.Objects.Lacks.Halting(); halts {
-		d.unhealthy = []reason.Reason{node.Missing(reason.Ref{Kind: reason.KindCluster}, right)}
+		d.holds.unhealthy = []reason.Reason{node.Missing(reason.Ref{Kind: reason.KindCluster}, right)}
 	}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // forbidden says why a removable node may not step on the ladder however long it waits, nil when it may.
-func (d *Removal) forbidden(st *candidate) []reason.Reason {
-	r := &d.Policy.Removal
+func (hd *holds) forbidden(st *candidate) []reason.Reason {
+	r := &hd.Policy.Removal
 	about := reason.Node(st.Name())
 	g := st.group
 	one := func(why reason.Reason) []reason.Reason { return []reason.Reason{why} }
@@ -23,33 +23,33 @@ func (d *Removal) forbidden(st *candidate) []reason.Reason {
 		return one(*g.Paused)
 	case !r.UnreadyEnabled && !st.Ready:
 		return one(reason.New(reason.NodeUnreadyStays, about))
-	case d.unhealthy != nil:
-		return d.unhealthy
+	case hd.unhealthy != nil:
+		return hd.unhealthy
 	case g.BlockedRead() != nil:
 		return one(*g.BlockedRead())
 	}
-	if why := d.neededOf(st, 1); why != nil {
+	if why := hd.neededOf(st, 1); why != nil {
 		return one(*why)
 	}
-	if why := d.quorum(st); why != nil {
+	if why := hd.quorum(st); why != nil {
 		return one(*why)
 	}
-	if why := d.clung(st); why != nil {
+	if why := hd.r.evictions.clung(st); why != nil {
 		return one(*why)
 	}
-	if why := d.fitsPending(st); why != nil {
+	if why := hd.r.places.fitsPending(st); why != nil {
 		return one(*why)
 	}
 	if held := g.Headroom.Holds(st.Name()); held != nil {
 		return one(*held)
 	}
-	return d.clusterMinimum(st)
+	return hd.clusterMinimum(st)
 }
 
 // unrepaired says whether the node is not Ready, would go for that by now, and nothing but its group's min is in the way: nobody replaces it. It is
 // counted.
-func (d *Removal) unrepaired(st *candidate, because []reason.Reason) bool {
-	if st.Ready || len(because) == 0 || because[0].Code != reason.GroupAtMin && because[0].Code != reason.GroupBelowMin || d.Now.Before(st.since.Add(d.limitOf(st))) {
+func (hd *holds) unrepaired(st *candidate, because []reason.Reason) bool {
+	if st.Ready || len(because) == 0 || because[0].Code != reason.GroupAtMin && because[0].Code != reason.GroupBelowMin || hd.Now.Before(st.since.Add(hd.r.queue.limitOf(st))) {
 		return false
 	}
 	st.group.unrepaired++
@@ -57,36 +57,36 @@ func (d *Removal) unrepaired(st *candidate, because []reason.Reason) bool {
 }
 
 // lasting is what is said of such a node.
-func (d *Removal) lasting(st *candidate) reason.Reason {
-	return reason.New(reason.NodeUnrepaired, reason.Node(st.Name()), "age", d.idleFor(st), "limit", d.limitOf(st), "instance", st.Instance.ID)
+func (hd *holds) lasting(st *candidate) reason.Reason {
+	return reason.New(reason.NodeUnrepaired, reason.Node(st.Name()), "age", hd.r.queue.idleFor(st), "limit", hd.r.queue.limitOf(st), "instance", st.Instance.ID)
 }
 
 // notYet says why a node that may step on the ladder has to wait, nil when it may do so now; empty when its time has not come, of which limit
 // is how long it must have been removable.
-func (d *Removal) notYet(st *candidate, limit time.Duration) []reason.Reason {
-	r := &d.Policy.Removal
+func (hd *holds) notYet(st *candidate, limit time.Duration) []reason.Reason {
+	r := &hd.Policy.Removal
 	about := reason.Node(st.Name())
 	one := func(why reason.Reason) []reason.Reason { return []reason.Reason{why} }
-	if due := st.since.Add(limit); d.Now.Before(due) {
-		d.Wake(due)
+	if due := st.since.Add(limit); hd.Now.Before(due) {
+		hd.Wake(due)
 		return []reason.Reason{}
 	}
-	if why := d.cools(st); why != nil {
+	if why := hd.cools(st); why != nil {
 		return one(*why)
 	}
-	if d.inFlight >= r.Parallelism && !d.queued(st) {
-		return one(reason.New(reason.RemovalBudget, about, "inflight", d.inFlight, "limit", r.Parallelism))
+	if hd.r.inFlight >= r.Parallelism && !hd.r.deletions.queued(st) {
+		return one(reason.New(reason.RemovalBudget, about, "inflight", hd.r.inFlight, "limit", r.Parallelism))
 	}
 	return nil
 }
 
 // clusterMinimum says which minimum of the whole cluster the node's leaving would break.
-func (d *Removal) clusterMinimum(st *candidate) []reason.Reason {
-	r := &d.Policy.Removal
-	if r.Keep.Cores == 0 && r.Keep.MemoryGiB == 0 && len(d.Policy.Growth.Max.GPUs) == 0 {
+func (hd *holds) clusterMinimum(st *candidate) []reason.Reason {
+	r := &hd.Policy.Removal
+	if r.Keep.Cores == 0 && r.Keep.MemoryGiB == 0 && len(hd.Policy.Growth.Max.GPUs) == 0 {
 		return nil
 	}
-	have := d.staying()
+	have := hd.staying()
 	about := reason.Node(st.Name())
 	own := st.Object.Status.Capacity
 	if cores := own.Cpu().MilliValue(); have.Milli-cores < r.Keep.Cores*1000 {
@@ -104,51 +104,51 @@ func (d *Removal) clusterMinimum(st *candidate) []reason.Reason {
 }
 
 // staying is what the nodes have that are not on the ladder.
-func (d *Removal) staying() *grow.Totals {
-	if d.kept == nil {
-		d.kept = new(grow.TotalsOf(d.Policy.Growth.Max.GPUs))
-		for at, n := range d.Snapshot.Nodes {
-			if st := d.states[at]; st == nil || !st.going && !st.OnLadder {
-				d.kept.Add(n.Object, 1)
+func (hd *holds) staying() *grow.Totals {
+	if hd.stay == nil {
+		hd.stay = new(grow.TotalsOf(hd.Policy.Growth.Max.GPUs))
+		for at, n := range hd.Snapshot.Nodes {
+			if st := hd.r.states[at]; st == nil || !st.going && !st.OnLadder {
+				hd.stay.Add(n.Object, 1)
 			}
 		}
 	}
-	return d.kept
+	return hd.stay
 }
 
 // rests says why no machine of the group is deleted now: an earlier deletion is under way, as clouds take one at a time for a group, or
 // the last try failed.
-func (d *Removal) rests(g *Outgoing) *reason.Reason {
+func (dl *deletions) rests(g *Outgoing) *reason.Reason {
 	if g.Deleting() > 0 {
 		r := reason.New(reason.RemovalQueued, reason.Group(string(g.ID)), "group", g.ID, "deleting", g.Deleting())
 		return &r
 	}
-	rest := d.Memory.Groups[g.ID].Rest
-	if !rest.Until.After(d.Now) {
+	rest := dl.Memory.Groups[g.ID].Rest
+	if !rest.Until.After(dl.Now) {
 		return nil
 	}
-	d.Wake(rest.Until)
+	dl.Wake(rest.Until)
 	r := reason.New(reason.RemovalRests, reason.Group(string(g.ID)), "group", g.ID, "until", rest.Until.Format(time.RFC3339), "message", rest.Message)
 	return &r
 }
 
 // quorum says why a control-plane node may not leave although such nodes are opted in, nil when it may, and for every other node: one leaves at a
 // time, and those that vote on the cluster's state keep their quorum, counted as if the one that left had a vote still (S-17).
-func (d *Removal) quorum(st *candidate) *reason.Reason {
+func (hd *holds) quorum(st *candidate) *reason.Reason {
 	if !st.Controls {
 		return nil
 	}
 	about := reason.Node(st.Name())
-	for at, n := range d.Snapshot.Nodes {
+	for at, n := range hd.Snapshot.Nodes {
 		if n.Object == st.Object || !cluster.ControlPlane(n.Object) {
 			continue
 		}
 		_, leaves := cluster.RemovalOf(n.Object)
-		if other := d.states[at]; leaves || other != nil && other.going || n.Instance != nil && n.Instance.State == cluster.StateDeleting {
+		if other := hd.r.states[at]; leaves || other != nil && other.going || n.Instance != nil && n.Instance.State == cluster.StateDeleting {
 			return new(reason.New(reason.ControlPlaneTurn, about, "other", n.Name()))
 		}
 	}
-	voters := cluster.Voters(d.Snapshot.Nodes)
+	voters := cluster.Voters(hd.Snapshot.Nodes)
 	left := 0
 	for _, n := range voters {
 		if n.Object != st.Object && n.Serving() {
@@ -164,14 +164,14 @@ func (d *Removal) quorum(st *candidate) *reason.Reason {
 // balanceZones puts idle nodes whose time has come, of a group that spans zones, into the order in which they leave its zones balanced: the next
 // one is of the zone that has the most machines, of several the one that came first. Nothing else tells them apart by then: all of them go unless
 // a limit stops them. Other nodes keep their places.
-func (d *Removal) balanceZones(nodes []*candidate) {
+func (qu *queue) balanceZones(nodes []*candidate) {
 	due := map[*Outgoing][]int{}
 	for i, st := range nodes {
-		limit := d.removal(st).UnneededTime
+		limit := qu.r.removal(st).UnneededTime
 		if !st.Ready {
-			limit = d.removal(st).UnreadyTime
+			limit = qu.r.removal(st).UnreadyTime
 		}
-		if g := st.group; g.Spans() && st.Instance != nil && !d.Now.Before(st.since.Add(limit)) {
+		if g := st.group; g.Spans() && st.Instance != nil && !qu.Now.Before(st.since.Add(limit)) {
 			due[g] = append(due[g], i)
 		}
 	}
@@ -179,7 +179,7 @@ func (d *Removal) balanceZones(nodes []*candidate) {
 		if len(places) < 2 {
 			continue
 		}
-		has := d.staysIn(g)
+		has := qu.staysIn(g)
 		left := make([]*candidate, len(places))
 		for i, at := range places {
 			left[i] = nodes[at]
@@ -199,9 +199,9 @@ func (d *Removal) balanceZones(nodes []*candidate) {
 }
 
 // staysIn counts the machines of a group in each zone without those that are on the removal ladder.
-func (d *Removal) staysIn(g *Outgoing) map[string]int {
+func (qu *queue) staysIn(g *Outgoing) map[string]int {
 	has := g.InZones()
-	for _, st := range d.removable {
+	for _, st := range qu.r.removable {
 		if st.Group == g.ID && st.OnLadder && st.Instance != nil && st.Instance.State != cluster.StateDeleting {
 			has[st.Instance.Zone]--
 		}
@@ -213,45 +213,45 @@ func (d *Removal) staysIn(g *Outgoing) map[string]int {
 const delayPrefix = "delay-deletion.cluster-autoscaler.kubernetes.io/"
 
 // delays says which annotation an empty node still waits for, nil when there is none or the time for it is over.
-func (d *Removal) delays(st *candidate) *reason.Reason {
+func (va *vacated) delays(st *candidate) *reason.Reason {
 	var asks []string
 	for key := range st.Object.Annotations {
 		if strings.HasPrefix(key, delayPrefix) {
 			asks = append(asks, key)
 		}
 	}
-	limit := d.Policy.Removal.Delay.Deletion
+	limit := va.Policy.Removal.Delay.Deletion
 	if len(asks) == 0 || limit == 0 {
 		return nil
 	}
-	since := d.emptySince(st)
-	if !d.Now.Before(since.Add(limit)) {
+	since := va.emptySince(st)
+	if !va.Now.Before(since.Add(limit)) {
 		return nil
 	}
-	d.Wake(since.Add(limit))
+	va.Wake(since.Add(limit))
 	r := reason.New(reason.NodeDelayed, reason.Node(st.Name()), "annotation", slices.Min(asks), "limit", limit)
 	return &r
 }
 
 // emptySince is since when a node that is empty waits for something before its machine goes.
-func (d *Removal) emptySince(st *candidate) time.Time {
-	since, known := d.Memory.Detaching[st.Name()]
+func (va *vacated) emptySince(st *candidate) time.Time {
+	since, known := va.Memory.Detaching[st.Name()]
 	if !known {
-		since = d.Now
+		since = va.Now
 	}
-	if d.detaching == nil {
-		d.detaching = map[string]time.Time{}
+	if va.detaching == nil {
+		va.detaching = map[string]time.Time{}
 	}
-	d.detaching[st.Name()] = since
+	va.detaching[st.Name()] = since
 	return since
 }
 
 // cools says until when nothing of the node's group is removed after a growth, a deletion or a failure, nil when it may be.
-func (d *Removal) cools(st *candidate) *reason.Reason {
-	c, on := d.Memory.Cooldown(d.Policy.Removal, st.Group, d.Now)
+func (hd *holds) cools(st *candidate) *reason.Reason {
+	c, on := hd.Memory.Cooldown(hd.Policy.Removal, st.Group, hd.Now)
 	if !on {
 		return nil
 	}
-	d.Wake(c.Until())
+	hd.Wake(c.Until())
 	return new(reason.New(reason.RemovalCoolsDown, reason.Node(st.Name()), "until", c.Until().Format(time.RFC3339), "delay", c.Delay, "after", c.After))
 }

@@ -19,16 +19,16 @@ const (
 // HeedNotices has pods leave machines about which the cloud has announced that they stop, in time and as disruption budgets let them, and answers the
 // agents there: load balancers leave the node out, and once nothing is on it that has to be waited for the cloud may go on. What somebody keeps
 // from changing is heeded all the same, since the machine stops anyway.
-func (d *Removal) HeedNotices() {
-	for _, n := range d.Memo.Noticed {
+func (nt *notices) Heed() {
+	for _, n := range nt.Memo.Noticed {
 		answer, answered := cluster.AnswerOf(n.Object)
 		if !cluster.Noticed(n.Object) {
-			d.act(action.AnswerNotice{Node: n.Name(), UID: n.Object.UID, Because: reason.New(reason.NodeStays, reason.Node(n.Name()))})
+			nt.act(action.AnswerNotice{Node: n.Name(), UID: n.Object.UID, Because: reason.New(reason.NodeStays, reason.Node(n.Name()))})
 		}
 		if notice, stops := stopping(n); stops {
-			becomes := cluster.NoticeAnswer{ID: notice.ID, Empty: !d.expel(n, notice)}
+			becomes := cluster.NoticeAnswer{ID: notice.ID, Empty: !nt.expel(n, notice)}
 			if !answered || answer != becomes {
-				d.act(action.AnswerNotice{Node: n.Name(), UID: n.Object.UID, Notice: becomes.ID, Empty: becomes.Empty, Exclude: d.Policy.Removal.Delay.Exclusion > 0, Because: node.Noticed(n)})
+				nt.act(action.AnswerNotice{Node: n.Name(), UID: n.Object.UID, Notice: becomes.ID, Empty: becomes.Empty, Exclude: nt.Policy.Removal.Delay.Exclusion > 0, Because: node.Noticed(n)})
 			}
 		}
 	}
@@ -41,27 +41,27 @@ func stopping(n *cluster.Node) (cluster.Notice, bool) {
 }
 
 // expel evicts the pods of the node whose time has come, and says whether there are any that have to be waited for.
-func (d *Removal) expel(n *cluster.Node, notice cluster.Notice) (occupied bool) {
+func (nt *notices) expel(n *cluster.Node, notice cluster.Notice) (occupied bool) {
 	for _, p := range n.Pods {
-		if d.Policy.StopsWith(p, d.Where(n), d.Now) || p.Finished() {
+		if nt.Policy.StopsWith(p, nt.Where(n), nt.Now) || p.Finished() {
 			continue
 		}
 		if occupied = true; p.Leaving() {
 			continue
 		}
-		if _, works := d.Policy.WorksOn(p, d.Where(n), d.Now, notice.Deadline); works {
-			d.Wake(d.Policy.LastCall(p, notice.Deadline))
+		if _, works := nt.Policy.WorksOn(p, nt.Where(n), nt.Now, notice.Deadline); works {
+			nt.Wake(nt.Policy.LastCall(p, notice.Deadline))
 			continue
 		}
-		if d.BudgetRefuses(p) != nil {
-			if notice.Deadline.Sub(d.Now) < stopsSoon {
-				d.Wake(d.Now.Add(asksAgain))
+		if nt.BudgetRefuses(p) != nil {
+			if notice.Deadline.Sub(nt.Now) < stopsSoon {
+				nt.Wake(nt.Now.Add(asksAgain))
 			}
 			continue
 		}
-		d.Disrupt(p)
-		d.Memory.Emptied = memory.With(d.Memory.Emptied, n.Name(), memory.Emptied{Group: n.Group, At: d.Now})
-		d.act(action.Evict{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: n.Name(), Grace: d.Policy.GraceBefore(p, d.Now, notice.Deadline), Notice: notice.ID, Because: node.Noticed(n)})
+		nt.Disrupt(p)
+		nt.Memory.Emptied = memory.With(nt.Memory.Emptied, n.Name(), memory.Emptied{Group: n.Group, At: nt.Now})
+		nt.act(action.Evict{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: n.Name(), Grace: nt.Policy.GraceBefore(p, nt.Now, notice.Deadline), Notice: notice.ID, Because: node.Noticed(n)})
 	}
 	return occupied
 }

@@ -13,11 +13,11 @@ import (
 // they may go. Those whose time has come are before those that wait, of whom the longest removable come first. Of those whose time has come that
 // one is first whose pods are cheapest to lose, by the cost of their deletion, then by the highest priority; then the one that is dearest to keep,
 // regular ones before spot ones; then the least used, then the longest removable, then by name. How new a node is plays no part.
-func (d *Removal) order(nodes []*candidate) {
+func (qu *queue) order(nodes []*candidate) {
 	for _, st := range nodes {
-		since, known := d.Memory.Removable[st.Name()]
-		if !known || d.received(st, since) {
-			since = d.Now
+		since, known := qu.Memory.Removable[st.Name()]
+		if !known || qu.r.evictions.received(st, since) {
+			since = qu.Now
 		}
 		st.removable = since
 		if !st.Ready { // it has another limit, which runs from when it ceased to be Ready
@@ -26,20 +26,20 @@ func (d *Removal) order(nodes []*candidate) {
 			}
 		}
 		st.since = since
-		st.due = !d.Now.Before(since.Add(d.limitOf(st)))
+		st.due = !qu.Now.Before(since.Add(qu.limitOf(st)))
 	}
-	slices.SortFunc(nodes, d.goesBefore)
+	slices.SortFunc(nodes, qu.goesBefore)
 }
 
 // limitOf is how long a node must have been removable before it goes.
-func (d *Removal) limitOf(st *candidate) time.Duration {
+func (qu *queue) limitOf(st *candidate) time.Duration {
 	if !st.Ready {
-		return d.removal(st).UnreadyTime
+		return qu.r.removal(st).UnreadyTime
 	}
-	return d.removal(st).UnneededTime
+	return qu.r.removal(st).UnneededTime
 }
 
-func (d *Removal) goesBefore(a, b *candidate) int {
+func (qu *queue) goesBefore(a, b *candidate) int {
 	switch {
 	case a.due != b.due:
 		if a.due {
@@ -49,17 +49,17 @@ func (d *Removal) goesBefore(a, b *candidate) int {
 	case !a.due && !a.since.Equal(b.since):
 		return a.since.Compare(b.since)
 	}
-	return cmp.Or(d.dearest(a.Facts, b.Facts), a.since.Compare(b.since), cmp.Compare(a.at, b.at))
+	return cmp.Or(qu.dearest(a.Facts, b.Facts), a.since.Compare(b.since), cmp.Compare(a.at, b.at))
 }
 
 // dearest compares nodes by what is lost with them and what they cost, and then by how much they are used: the one that is spared more is the
 // first. Those of no group cost nothing.
-func (d *Removal) dearest(a, b *node.Facts) int {
+func (qu *queue) dearest(a, b *node.Facts) int {
 	if a.Loss != b.Loss {
 		return cmp.Or(cmp.Compare(a.Loss.Cost, b.Loss.Cost), cmp.Compare(a.Loss.Priority, b.Loss.Priority))
 	}
 	if a.Group != b.Group {
-		g, h := d.costs(a), d.costs(b)
+		g, h := qu.costs(a), qu.costs(b)
 		if dearer := cmp.Or(cmp.Compare(h.price, g.price), node.Btoi(g.spot)-node.Btoi(h.spot)); dearer != 0 {
 			return dearer
 		}
@@ -68,8 +68,8 @@ func (d *Removal) dearest(a, b *node.Facts) int {
 }
 
 // costs is what the node costs.
-func (d *Removal) costs(v *node.Facts) cost {
-	if g := d.GroupOf(v); g != nil {
+func (qu *queue) costs(v *node.Facts) cost {
+	if g := qu.GroupOf(v); g != nil {
 		return cost{g.PriceUSDPerHour, g.Spot}
 	}
 	return cost{}

@@ -24,13 +24,13 @@ func (d *Removal) ClimbLadder() {
 			on = append(on, st)
 		case st.Asked:
 			asked = append(asked, st)
-		case len(st.Movers) == 0 && d.reserved(st.Node):
+		case len(st.Movers) == 0 && d.consolidation.reserved(st.Node):
 			st.pinned = true
 			d.keep(st, reason.New(reason.NodeReplaces, reason.Node(st.Name()), "node", d.Memory.Consolidation.Node))
-		case len(st.Movers) > 0 && d.replaced(st.Name()):
-			d.keep(st, d.awaitsReplacement()) // unless it is there already
-		case d.inUse(st) != nil:
-			d.keep(st, *d.inUse(st))
+		case len(st.Movers) > 0 && d.consolidation.replaced(st.Name()):
+			d.keep(st, d.consolidation.awaitsReplacement()) // unless it is there already
+		case d.use.inUse(st) != nil:
+			d.keep(st, *d.use.inUse(st))
 		case len(st.Movers) == 0:
 			idle = append(idle, st)
 		default:
@@ -47,44 +47,44 @@ func (d *Removal) ClimbLadder() {
 		}
 		st.exit = exitOf(st, cluster.Idle) // the budget was charged for it when it was cordoned
 		switch d.count(st); {
-		case d.outstays(st):
+		case d.holds.outstays(st):
 			d.inFlight--
 		case len(st.Movers) > 0:
 			d.drains++
 		}
 		if st.Removal.Why == cluster.Idle {
-			d.measure(st)
+			d.use.measure(st)
 		}
 	}
 	for _, st := range idle {
-		st.pinned = d.neededOf(st, 1) != nil
+		st.pinned = d.holds.neededOf(st, 1) != nil
 	}
-	d.order(underused)
+	d.queue.order(underused)
 	for _, st := range underused {
-		d.fitsPending(st) // asked before anybody's pods are pretended away, and remembered
+		d.places.fitsPending(st) // asked before anybody's pods are pretended away, and remembered
 	}
-	d.noticeCordons(on)
-	d.gatherLeaving(on, idle)
+	d.evictions.noticeCordons(on)
+	d.deletions.gatherLeaving(on, idle)
 	for _, st := range on {
 		d.climb(st)
 	}
 	d.considerAsked(asked)
 	d.considerIdle(idle)
-	d.endConsolidation()
+	d.consolidation.end()
 	d.considerUnderused(underused)
-	d.beginConsolidation()
-	d.steerPods()
-	d.handOver()
-	d.forgetEmptied()
+	d.consolidation.begin()
+	d.taints.apply()
+	d.ownership.handOver()
+	d.evictions.forgetEmptied()
 	d.rememberRemovable(idle, underused)
-	d.rememberDetaching()
-	d.rememberDismissed()
+	d.vacated.rememberDetaching()
+	d.vacated.rememberDismissed()
 }
 
 // outstays says whether a node's pods have had their time to leave and are still there. It holds up no other node: a tenant's pod, or a Job on a node
 // that a person has asked for, may take days.
-func (d *Removal) outstays(st *candidate) bool {
-	return len(st.Movers) > 0 && !d.Now.Before(st.Removal.Since.Add(d.Policy.Removal.Drain.Deadline))
+func (hd *holds) outstays(st *candidate) bool {
+	return len(st.Movers) > 0 && !hd.Now.Before(st.Removal.Since.Add(hd.Policy.Removal.Drain.Deadline))
 }
 
 // rememberRemovable leaves to the next cycle since when nodes could go. Nodes that cannot go now are forgotten.
@@ -105,19 +105,19 @@ func (d *Removal) climb(st *candidate) {
 	about, name, removal := reason.Node(st.Name()), st.Name(), st.Removal
 	g := st.group
 	if st.Instance == nil {
-		d.bury(st)
+		d.machines.deleteNode(st)
 		return
 	}
 	if st.Instance.State == cluster.StateDeleting {
 		d.judgeNode(st, node.Leaves(d.Parks(g.GroupFacts, st.Node)), reason.New(reason.NodeLeaving, about, "instance", st.Instance.ID, "fate", node.Fate(d.Parks(g.GroupFacts, st.Node))))
 		return
 	}
-	wait := d.pausesUntil(st)
+	wait := d.evictions.pausesUntil(st)
 	switch pod, rescued := d.growth.Rescues[name]; {
 	case node.WasParked(st.Node):
 		d.takeDown(st, reason.New(reason.NodeStarted, about))
 	case rescued:
-		d.noteVain(st, wait)
+		d.evictions.noteAborted(st, wait)
 		d.takeDown(st, reason.New(reason.NodeCounted, about, "pod", pod))
 	case st.Instance.State == cluster.StateCreating && !st.Ready && cluster.NotReadySince(st.Object).After(removal.Since): // it was parked, and a growth wants it
 		d.takeDown(st, reason.New(reason.NodeStarted, about))
@@ -125,16 +125,16 @@ func (d *Removal) climb(st *candidate) {
 		d.takeDown(st, reason.New(reason.NodeNotAskedFor, about))
 	case d.growth.Spared[name].Code != "" && removal.Why != cluster.AskedFor:
 		d.takeDown(st, d.growth.Spared[name])
-	case removal.Why != cluster.AskedFor && d.newcomer(st) != nil:
-		d.takeDown(st, reason.New(reason.NodeJoined, about, "pod", d.newcomer(st)))
+	case removal.Why != cluster.AskedFor && d.evictions.newcomer(st) != nil:
+		d.takeDown(st, reason.New(reason.NodeJoined, about, "pod", d.evictions.newcomer(st)))
 	case st.Marked.UID != st.Instance.UID:
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about))
 	case cluster.Kept(st.Object):
 		d.takeDown(st, reason.New(reason.NodeScaleDownOff, about))
 	case d.Held(st.Node) != nil:
 		d.takeDown(st, *d.Held(st.Node))
-	case removal.Why == cluster.Idle && d.inUse(st) != nil:
-		d.takeDown(st, *d.inUse(st))
+	case removal.Why == cluster.Idle && d.use.inUse(st) != nil:
+		d.takeDown(st, *d.use.inUse(st))
 	case g.Paused != nil:
 		d.takeDown(st, *g.Paused)
 	case st.Instance.Protected:
@@ -145,47 +145,47 @@ func (d *Removal) climb(st *candidate) {
 		d.takeDown(st, reason.New(reason.NodeControlPlane, about))
 	case g.Servers:
 		d.takeDown(st, d.Controlled(g.ID))
-	case d.quorum(st) != nil:
-		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *d.quorum(st))
+	case d.holds.quorum(st) != nil:
+		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *d.holds.quorum(st))
 	case !d.Policy.Removal.Enabled:
 		d.takeDown(st, reason.New(reason.RemovalDisabled, about))
-	case d.unhealthy != nil:
-		d.judgeNode(st, phase(st), d.unhealthy...)
+	case d.holds.unhealthy != nil:
+		d.judgeNode(st, phase(st), d.holds.unhealthy...)
 	case g.BlockedRead() != nil:
 		d.judgeNode(st, phase(st), *g.BlockedRead())
-	case d.begunByAnother(st):
-		d.takeOver(st)
+	case d.ownership.begunByAnother(st):
+		d.ownership.takeOver(st)
 	case dries(st):
-		d.awaitWork(st)
+		d.quiescing.awaitWork(st)
 	case len(st.Movers) > 0 && removal.Why == cluster.AskedFor:
 		d.drainAsked(st, wait)
 	case len(st.Movers) > 0:
 		d.drain(st, wait)
 	case d.Now.Before(wait):
-		if d.queued(st) {
+		if d.deletions.queued(st) {
 			d.inFlight-- // as below
 		}
 		d.Wake(wait)
 		d.judgeNode(st, action.NodeCordoned, reason.New(reason.NodeCordoned, about, "age", max(0, d.Now.Sub(d.Memory.Cordoned[name].By)).Truncate(time.Second), "fate", node.Fate(d.Parks(g.GroupFacts, st.Node)), "delay", d.Policy.Removal.Pause()))
 	case d.Needed(g.GroupFacts, exitOf(st, ""), g.Contract.Leave, 1) != nil:
 		d.takeDown(st, *d.Needed(g.GroupFacts, exitOf(st, ""), g.Contract.Leave, 1))
-	case d.clung(st) != nil && !d.Now.Before(removal.Since.Add(d.Policy.Removal.Drain.Deadline)) && removal.Why != cluster.AskedFor:
-		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *d.clung(st))
-	case d.clung(st) != nil:
+	case d.evictions.clung(st) != nil && !d.Now.Before(removal.Since.Add(d.Policy.Removal.Drain.Deadline)) && removal.Why != cluster.AskedFor:
+		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *d.evictions.clung(st))
+	case d.evictions.clung(st) != nil:
 		d.Wake(removal.Since.Add(d.Policy.Removal.Drain.Deadline))
-		d.judgeNode(st, action.NodeDraining, *d.clung(st))
-	case d.detaches(st) != nil:
-		d.judgeNode(st, phase(st), *d.detaches(st))
-	case d.delays(st) != nil:
-		d.judgeNode(st, phase(st), *d.delays(st))
-	case d.rests(g) != nil:
+		d.judgeNode(st, action.NodeDraining, *d.evictions.clung(st))
+	case d.vacated.detaches(st) != nil:
+		d.judgeNode(st, phase(st), *d.vacated.detaches(st))
+	case d.vacated.delays(st) != nil:
+		d.judgeNode(st, phase(st), *d.vacated.delays(st))
+	case d.deletions.rests(g) != nil:
 		if g.Deleting() > 0 {
 			d.inFlight-- // it is ready, and goes with all that are when its group's turn comes
 		}
-		d.judgeNode(st, phase(st), *d.rests(g))
-	case d.gathersOthers(g) != nil:
+		d.judgeNode(st, phase(st), *d.deletions.rests(g))
+	case d.deletions.gathersOthers(g) != nil:
 		d.inFlight-- // as above
-		d.judgeNode(st, phase(st), *d.gathersOthers(g))
+		d.judgeNode(st, phase(st), *d.deletions.gathersOthers(g))
 	default:
 		switch r := exitOf(st, removal.Why).May(g.Contract.Leave); {
 		case r == nil:
@@ -199,14 +199,14 @@ func (d *Removal) climb(st *candidate) {
 
 // leave has the machine of an empty node deleted, once its daemons have been told to end.
 func (d *Removal) leave(st *candidate) {
-	if why := d.dismisses(st); why != nil {
+	if why := d.vacated.dismisses(st); why != nil {
 		d.judgeNode(st, action.NodeDraining, *why)
 		return
 	}
 	d.inFlight--
-	d.disruptAll(st)
-	why := reason.New(reason.NodeDrained, reason.Node(st.Name()), "but", d.below(st, " but for"), "fate", node.Fate(d.Parks(st.group.GroupFacts, st.Node)))
-	if n := len(d.returning(st)); n > 0 {
+	d.evictions.disruptAll(st)
+	why := reason.New(reason.NodeDrained, reason.Node(st.Name()), "but", d.report.below(st, " but for"), "fate", node.Fate(d.Parks(st.group.GroupFacts, st.Node)))
+	if n := len(d.evictions.returning(st)); n > 0 {
 		why = reason.New(reason.NodeClung, reason.Node(st.Name()), "fate", node.Fate(d.Parks(st.group.GroupFacts, st.Node)), "pods", n)
 	}
 	d.removes(st.group, exitOf(st, st.Removal.Why), action.Leaving{Machine: st.Instance.Machine(), Node: st.Name(), Discard: st.group.Parks && !d.Parks(st.group.GroupFacts, st.Node), Because: why})
@@ -214,38 +214,38 @@ func (d *Removal) leave(st *candidate) {
 }
 
 // below names, after that word, the expendable pods that go with the node; "" when there are none.
-func (d *Removal) below(st *candidate, word string) string {
-	if !slices.ContainsFunc(st.Pods, func(p *cluster.Pod) bool { return !p.Daemon() && !p.Finished() && d.Policy.Expendable(p) }) {
+func (rp *report) below(st *candidate, word string) string {
+	if !slices.ContainsFunc(st.Pods, func(p *cluster.Pod) bool { return !p.Daemon() && !p.Finished() && rp.Policy.Expendable(p) }) {
 		return ""
 	}
-	return word + " pods below priority " + strconv.Itoa(int(d.Policy.Growth.PriorityCutoff))
+	return word + " pods below priority " + strconv.Itoa(int(rp.Policy.Growth.PriorityCutoff))
 }
 
 // considerIdle cordons nodes that have carried nothing but daemons for long enough, the longest idle first, and so that zones stay balanced where there is a choice.
 func (d *Removal) considerIdle(nodes []*candidate) {
-	d.order(nodes)
-	d.balanceZones(nodes)
+	d.queue.order(nodes)
+	d.queue.balanceZones(nodes)
 	for _, st := range nodes {
 		about := reason.Node(st.Name())
-		why, limit := cluster.Idle, d.limitOf(st)
-		waits := reason.New(reason.NodeIdle, about, "pods", "daemons"+d.below(st, " and"), "idle", d.idleFor(st), "limit", limit)
-		goes := reason.New(reason.NodeIdleFor, about, "idle", d.idleFor(st))
+		why, limit := cluster.Idle, d.queue.limitOf(st)
+		waits := reason.New(reason.NodeIdle, about, "pods", "daemons"+d.report.below(st, " and"), "idle", d.queue.idleFor(st), "limit", limit)
+		goes := reason.New(reason.NodeIdleFor, about, "idle", d.queue.idleFor(st))
 		if !st.Ready {
 			why = "unready"
-			waits = reason.New(reason.NodeNotReady, about, "age", d.idleFor(st), "limit", limit)
+			waits = reason.New(reason.NodeNotReady, about, "age", d.queue.idleFor(st), "limit", limit)
 			goes = waits
 		}
-		block := d.forbidden(st)
+		block := d.holds.forbidden(st)
 		if block == nil {
-			block = d.notYet(st, limit)
+			block = d.holds.notYet(st, limit)
 		}
-		if held := d.keptFromLadder(st, why, block); held != nil {
+		if held := d.holds.contract(st, why, block); held != nil {
 			block = held
 		}
 		if block != nil {
-			d.noteSoon(st, block)
-			if d.unrepaired(st, block) {
-				block = append([]reason.Reason{d.lasting(st)}, block...)
+			d.taints.noteSoon(st, block)
+			if d.holds.unrepaired(st, block) {
+				block = append([]reason.Reason{d.holds.lasting(st)}, block...)
 			} else {
 				block = append(block, waits)
 			}
@@ -264,19 +264,19 @@ func (d *Removal) considerIdle(nodes []*candidate) {
 func (d *Removal) considerUnderused(nodes []*candidate) {
 	var working []*candidate
 	for _, st := range nodes {
-		if d.receives(st.Facts) && !d.bound(st) {
+		if d.places.receives(st.Facts) && !d.places.bound(st) {
 			d.judgeNode(st, action.NodeKeep, receiving(st)) // its time goes on: it could go in their place
 			continue
 		}
 		about := reason.Node(st.Name())
-		because, tried := d.stays(st)
+		because, tried := d.places.stays(st)
 		switch {
 		case len(because) > 0 && policy.Work(because[0].Code):
 			working = append(working, st)
 			continue
 		case len(because) > 0:
 			if tried {
-				d.destinations.Back()
+				d.places.found.Back()
 			}
 			d.keep(st, because...)
 			continue
@@ -285,39 +285,39 @@ func (d *Removal) considerUnderused(nodes []*candidate) {
 		if !st.Ready {
 			word = "unready"
 		}
-		limit := d.limitOf(st)
-		fact := d.underuse(st, limit)
-		if block := d.forbidden(st); block != nil {
-			d.destinations.Back()
-			if d.unrepaired(st, block) {
-				block = append([]reason.Reason{d.lasting(st)}, block...)
+		limit := d.queue.limitOf(st)
+		fact := d.report.underuse(st, limit)
+		if block := d.holds.forbidden(st); block != nil {
+			d.places.found.Back()
+			if d.holds.unrepaired(st, block) {
+				block = append([]reason.Reason{d.holds.lasting(st)}, block...)
 			}
 			d.judgeNode(st, action.NodeIdle, append(block, fact)...)
 			continue
 		}
-		block := d.notYet(st, limit)
+		block := d.holds.notYet(st, limit)
 		if block == nil && d.drains >= d.Policy.Removal.Drain.Parallelism {
 			block = []reason.Reason{reason.New(reason.RemovalBudget, about, "inflight", d.drains, "limit", d.Policy.Removal.Drain.Parallelism)}
 		}
-		if vain := d.vain(st); block == nil && vain != nil {
+		if vain := d.evictions.backsOff(st); block == nil && vain != nil {
 			block = []reason.Reason{*vain}
 		}
 		if block == nil && d.Snapshot.Objects.Lacks.Has(cluster.EvictPods) {
 			block = []reason.Reason{node.Missing(about, cluster.EvictPods)}
 		}
-		if held := d.keptFromLadder(st, word, block); held != nil {
+		if held := d.holds.contract(st, word, block); held != nil {
 			block = held
 		}
 		if g := st.group; block == nil {
-			d.destinations.settle()
-		} else if d.neededOf(st, g.emptied+1) == nil {
-			d.destinations.settle() // whoever goes later counts on its places as well
+			d.places.found.settle()
+		} else if d.holds.neededOf(st, g.emptied+1) == nil {
+			d.places.found.settle() // whoever goes later counts on its places as well
 			g.emptied++
 		} else {
-			d.destinations.Back()
+			d.places.found.Back()
 		}
 		if block != nil {
-			d.noteSoon(st, block)
+			d.taints.noteSoon(st, block)
 			all := d.growth.Reasons(len(block) + 1)
 			all[copy(all, block)] = fact
 			d.judgeNode(st, action.NodeIdle, all...)
@@ -326,23 +326,23 @@ func (d *Removal) considerUnderused(nodes []*candidate) {
 		d.drains++
 		d.stepOn(st, word, fact)
 	}
-	d.considerDry(working)
+	d.quiescing.consider(working)
 }
 
 // stepOn puts a node on the ladder.
 func (d *Removal) stepOn(st *candidate, why string, because reason.Reason) {
 	d.step(st, why)
 	if len(st.Movers) > 0 {
-		d.empties(st)
+		d.evictions.empties(st)
 	}
 	st.group.Headroom.Lose(st.Name())
 	st.going = true
-	if d.kept != nil {
-		d.kept.Add(st.Object, -1)
+	if d.holds.stay != nil {
+		d.holds.stay.Add(st.Object, -1)
 	}
-	if st.pinned && d.destinations != nil {
+	if st.pinned && d.places.found != nil {
 		if h, present := d.Check.Handle(st.Name()); present {
-			d.destinations.Shut(h) // its group can spare it after all
+			d.places.found.Shut(h) // its group can spare it after all
 		}
 	}
 	d.Wake(d.Now.Add(d.Policy.Removal.Pause()))

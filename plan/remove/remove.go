@@ -45,37 +45,60 @@ func (o *orders) removes(g *Outgoing, e node.Exit, l action.Leaving) {
 // Removal moves nodes towards their removal.
 type Removal struct {
 	*node.View
+	*orders
+	Measure []string // nodes whose use is to be measured before the next cycle
+
 	growth *grow.Growth
 	groups map[cluster.GroupID]*Outgoing
 	listed []*Outgoing // the same in the snapshot's order
 
-	*orders
-	states       []*candidate                 // by the snapshot's nodes; nil for those about which there is nothing more to say
-	removable    []*candidate                 // nodes about which there is more to say than what they show, in the order of nodes
-	soon         []*candidate                 // of these, nodes that will go when their time or turn has come, those first that can be spared most
-	destinations *destinations                // where the pods of leaving nodes may move to, nil until somebody asks
-	kept         *grow.Totals                 // what the nodes have that stay, nil until somebody asks
-	underuses    map[underuse]reason.Reason   // see [Removal.underuse]
-	inFlight     int                          // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn, or their drain is overdue, a node is none of them
-	drains       int                          // of these, nodes that pods still have to leave
-	unhealthy    []reason.Reason              // why nothing may be removed at all, nil when all is well
-	gathers      map[cluster.GroupID]gathered // groups whose deletions wait for further machines
-	use          uses                         // see [Removal.inUse]
-	detaching    map[string]time.Time         // since when empty nodes wait for volumes
-	dismissed    map[string]time.Time         // when the daemons of empty nodes were told to end
+	states    []*candidate // by the snapshot's nodes; nil for those about which there is nothing more to say
+	removable []*candidate // nodes about which there is more to say than what they show, in the order of nodes
+	inFlight  int          // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn, or their drain is overdue, a node is none of them
+	drains    int          // of these, nodes that pods still have to leave
+
+	use           *uses
+	vacated       *vacated
+	evictions     *evictions
+	deletions     *deletions
+	quiescing     *quiescing
+	consolidation *consolidation
+	ownership     *ownership
+	notices       *notices
+	machines      *machines
+	taints        *taints
+	queue         *queue
+	places        *places
+	holds         *holds
+	report        *report
 }
 
 // NewRemoval is a cycle in which nothing leaves yet.
 func NewRemoval(growth *grow.Growth) *Removal {
-	d := &Removal{
-		View: growth.View, growth: growth, groups: make(map[cluster.GroupID]*Outgoing, len(growth.Listed)),
-		underuses: map[underuse]reason.Reason{}, orders: &orders{Leaving: map[cluster.GroupID][]action.Leaving{}},
+	r := &Removal{
+		View: growth.View, orders: &orders{Leaving: map[cluster.GroupID][]action.Leaving{}},
+		growth: growth, groups: make(map[cluster.GroupID]*Outgoing, len(growth.Listed)),
 	}
 	for _, g := range growth.Listed {
 		st := &Outgoing{Order: g}
-		d.groups[g.ID], d.listed = st, append(d.listed, st)
+		r.groups[g.ID], r.listed = st, append(r.listed, st)
 	}
-	return d
+	r.use, r.vacated, r.evictions, r.notices = &uses{View: r.View}, &vacated{View: r.View, orders: r.orders}, &evictions{View: r.View, orders: r.orders}, &notices{r.View, r.orders}
+	r.deletions, r.quiescing, r.consolidation, r.ownership = &deletions{View: r.View, r: r}, &quiescing{r.View, r.orders, r}, &consolidation{r.View, r.orders, r}, &ownership{r.View, r.orders, r}
+	r.machines, r.taints, r.queue, r.places = &machines{r.View, r.orders, r}, &taints{View: r.View, orders: r.orders, r: r}, &queue{r.View, r}, &places{View: r.View, r: r}
+	r.holds, r.report = &holds{View: r.View, r: r}, &report{r.View, r, map[underuse]reason.Reason{}}
+	return r
+}
+
+// Decide takes each node and each machine without a node as far as it may go in this cycle.
+func (r *Removal) Decide() {
+	r.machines.CleanUpMachines()
+	r.JudgeNodes()
+	r.machines.Mark()
+	r.notices.Heed()
+	r.ClimbLadder()
+	r.report.JudgeGroups()
+	r.Measure = r.use.EndUse()
 }
 
 // candidate is a node of a managed group within one cycle, about which its sight has not said the last word.
@@ -147,6 +170,7 @@ type underuse struct {
 
 // uses is what a cycle finds of measured use.
 type uses struct {
+	*node.View
 	above  map[string]memory.InUse // nodes whose measured use is above the threshold
 	asking []string                // nodes to be measured
 }
@@ -179,4 +203,70 @@ type saving struct {
 	usd   float64   // an hour
 	cost  float64   // of moving, once
 	worth float64
+}
+
+type vacated struct {
+	*node.View
+	*orders
+	detaching map[string]time.Time // since when empty nodes wait for volumes
+	dismissed map[string]time.Time // when the daemons of empty nodes were told to end
+}
+type evictions struct {
+	*node.View
+	*orders
+}
+type deletions struct {
+	*node.View
+	r       *Removal
+	gathers map[cluster.GroupID]gathered // groups whose deletions wait for further machines
+}
+type quiescing struct {
+	*node.View
+	*orders
+	r *Removal
+}
+type consolidation struct {
+	*node.View
+	*orders
+	r *Removal
+}
+type ownership struct {
+	*node.View
+	*orders
+	r *Removal
+}
+type notices struct {
+	*node.View
+	*orders
+}
+type machines struct {
+	*node.View
+	*orders
+	r *Removal
+}
+type taints struct {
+	*node.View
+	*orders
+	r    *Removal
+	soon []*candidate // nodes that will go when their time or turn has come, those first that can be spared most
+}
+type queue struct {
+	*node.View
+	r *Removal
+}
+type places struct {
+	*node.View
+	r     *Removal
+	found *destinations // where the pods of leaving nodes may move to, nil until somebody asks
+}
+type holds struct {
+	*node.View
+	r         *Removal
+	stay      *grow.Totals    // what the nodes have that stay, nil until somebody asks
+	unhealthy []reason.Reason // why nothing may be removed at all, nil when all is well
+}
+type report struct {
+	*node.View
+	r         *Removal
+	underuses map[underuse]reason.Reason // see [Removal.underuse]
 }

@@ -11,26 +11,26 @@ import (
 )
 
 // dearestMover puts those first that cost most, then those with fewest pods, then by name.
-func (d *Removal) dearestMover(a, b *candidate) int {
-	return cmp.Or(cmp.Compare(d.groups[b.Group].PriceUSDPerHour, d.groups[a.Group].PriceUSDPerHour),
+func (cn *consolidation) dearestMover(a, b *candidate) int {
+	return cmp.Or(cmp.Compare(cn.r.groups[b.Group].PriceUSDPerHour, cn.r.groups[a.Group].PriceUSDPerHour),
 		cmp.Compare(len(a.Movers), len(b.Movers)), cmp.Compare(a.at, b.at))
 }
 
 // consolidates says whether nodes such as this one may be emptied for a saving.
-func (d *Removal) consolidates(n *cluster.Node) bool {
-	g := d.groups[n.Group]
-	return g != nil && g.PriceUSDPerHour > 0 && d.Policy.Removal.Consolidation.Of(n.Group)
+func (cn *consolidation) consolidates(n *cluster.Node) bool {
+	g := cn.r.groups[n.Group]
+	return g != nil && g.PriceUSDPerHour > 0 && cn.Policy.Removal.Consolidation.Of(n.Group)
 }
 
 // couldMove is a node that is used too much to go, with the pods that would have to leave it; nil for any other.
-func (d *Removal) couldMove(v *node.Facts) *node.Facts {
+func (cn *consolidation) couldMove(v *node.Facts) *node.Facts {
 	if !v.Takes || v.OnLadder || v.Instance == nil || len(v.Verdict.Because) == 0 || v.Verdict.Because[0].Code != reason.NodeBusy {
 		return nil
 	}
 	own := *v
 	own.Movers, own.Loss, own.Consent = nil, node.Loss{}, node.Consent{}
 	for _, p := range v.Pods {
-		if !d.Belongs(p, v) {
+		if !cn.Belongs(p, v) {
 			own.Movers = append(own.Movers, p)
 		}
 	}
@@ -41,36 +41,36 @@ func (d *Removal) couldMove(v *node.Facts) *node.Facts {
 }
 
 // moveable is a node that works and that the ladder has no use for, with the pods that would have to leave it; nil for any other.
-func (d *Removal) moveable(at int) *candidate {
-	if st := d.states[at]; st != nil {
+func (cn *consolidation) moveable(at int) *candidate {
+	if st := cn.r.states[at]; st != nil {
 		if st.kept && !st.going && !st.OnLadder && st.Takes && len(st.Movers) > 0 {
 			return st
 		}
 		return nil
 	}
-	own := d.couldMove(d.Memo.Facts[at])
+	own := cn.couldMove(cn.Memo.Facts[at])
 	if own == nil {
 		return nil
 	}
-	return &candidate{Facts: own, group: d.outgoing(own), at: at, kept: true, wait: wait{since: d.Now, removable: d.Now}}
+	return &candidate{Facts: own, group: cn.r.outgoing(own), at: at, kept: true, wait: wait{since: cn.Now, removable: cn.Now}}
 }
 
 // dearestMoveable are the nodes that are tried, those that cost most first: all their pods may be evicted, and nothing else is in the way.
-func (d *Removal) dearestMoveable() []*candidate {
+func (cn *consolidation) dearestMoveable() []*candidate {
 	may := func(st *candidate) bool {
-		return d.refusal(st) == nil && d.cools(st) == nil && d.vain(st) == nil && d.forbidden(st) == nil && d.inUseBeyondRequests(st) == nil
+		return cn.r.places.refusal(st) == nil && cn.r.holds.cools(st) == nil && cn.r.evictions.backsOff(st) == nil && cn.r.holds.forbidden(st) == nil && cn.r.use.inUseBeyondRequests(st) == nil
 	}
 	var all, steady []*candidate // of the latter no cycle has more to say than that they are used
-	watched := d.Memo.Watched
-	for at, n := range d.Snapshot.Nodes {
+	watched := cn.Memo.Watched
+	for at, n := range cn.Snapshot.Nodes {
 		isWatched := len(watched) > 0 && watched[0] == at
 		if isWatched {
 			watched = watched[1:]
 		}
-		if !d.consolidates(n) {
+		if !cn.consolidates(n) {
 			continue
 		}
-		switch st := d.moveable(at); {
+		switch st := cn.moveable(at); {
 		case st == nil:
 		case !isWatched:
 			steady = append(steady, st)
@@ -78,7 +78,7 @@ func (d *Removal) dearestMoveable() []*candidate {
 			all = append(all, st)
 		}
 	}
-	slices.SortFunc(steady, d.dearestMover)
+	slices.SortFunc(steady, cn.dearestMover)
 	tried := 0
 	for _, st := range steady {
 		if tried == mostConsolidated {
@@ -89,16 +89,16 @@ func (d *Removal) dearestMoveable() []*candidate {
 			tried++
 		}
 	}
-	slices.SortFunc(all, d.dearestMover)
+	slices.SortFunc(all, cn.dearestMover)
 	return all[:min(len(all), mostConsolidated)]
 }
 
 // bestSaving is the saving that is worth most beyond what it costs, nil when nothing could be saved at all.
-func (d *Removal) bestSaving() *saving {
-	nodes := d.dearestMoveable()
+func (cn *consolidation) bestSaving() *saving {
+	nodes := cn.dearestMoveable()
 	var hosts []scheduling.Handle
-	for _, at := range d.hosts() {
-		if h, ok := d.Check.Handle(d.Memo.Facts[at].NodeName); ok {
+	for _, at := range cn.r.places.hosts() {
+		if h, ok := cn.Check.Handle(cn.Memo.Facts[at].NodeName); ok {
 			hosts = append(hosts, h)
 		}
 	}
@@ -113,10 +113,10 @@ func (d *Removal) bestSaving() *saving {
 				tried[i]++
 			}
 			if a == nil {
-				a = d.annex(hosts, into)
+				a = cn.annex(hosts, into)
 			}
 			if a.holds(st) {
-				found[i] = d.savingOf(st, into)
+				found[i] = cn.savingOf(st, into)
 			}
 		}
 		if a != nil {
@@ -124,7 +124,7 @@ func (d *Removal) bestSaving() *saving {
 		}
 	}
 	try(nil)
-	for _, g := range d.byPrice() {
+	for _, g := range cn.byPrice() {
 		try(g)
 	}
 	var best *saving
@@ -137,10 +137,10 @@ func (d *Removal) bestSaving() *saving {
 }
 
 // byPrice are the groups that can grow, the cheapest first.
-func (d *Removal) byPrice() []*Outgoing {
+func (cn *consolidation) byPrice() []*Outgoing {
 	var all []*Outgoing
-	for _, g := range d.Snapshot.Groups {
-		if to := d.groups[g.ID]; to.Blocked == nil && to.Template != nil && to.PriceUSDPerHour > 0 && d.growth.MostMore(to.Order) > 0 {
+	for _, g := range cn.Snapshot.Groups {
+		if to := cn.r.groups[g.ID]; to.Blocked == nil && to.Template != nil && to.PriceUSDPerHour > 0 && cn.r.growth.MostMore(to.Order) > 0 {
 			all = append(all, to)
 		}
 	}
@@ -155,21 +155,21 @@ func replaces(into *Outgoing, st *candidate) bool {
 }
 
 // savingOf is what is saved when the node's pods run on others, or on others and one machine of the group.
-func (d *Removal) savingOf(st *candidate, into *Outgoing) *saving {
-	terms, usd, cost := d.Policy.Removal.Consolidation, st.group.PriceUSDPerHour, float64(len(st.Movers))*d.Policy.Removal.Consolidation.PodUSD
+func (cn *consolidation) savingOf(st *candidate, into *Outgoing) *saving {
+	terms, usd, cost := cn.Policy.Removal.Consolidation, st.group.PriceUSDPerHour, float64(len(st.Movers))*cn.Policy.Removal.Consolidation.PodUSD
 	if into != nil {
-		usd, cost = usd-into.PriceUSDPerHour, cost+into.PriceUSDPerHour*d.growth.BootTime().Hours()
+		usd, cost = usd-into.PriceUSDPerHour, cost+into.PriceUSDPerHour*cn.r.growth.BootTime().Hours()
 	}
 	return &saving{st, into, usd, cost, terms.Worth(usd)}
 }
 
 // annex makes an annex of these nodes.
-func (d *Removal) annex(hosts []scheduling.Handle, more *Outgoing) *annex {
-	undo := d.Check.Mark()
+func (cn *consolidation) annex(hosts []scheduling.Handle, more *Outgoing) *annex {
+	undo := cn.Check.Mark()
 	if more != nil {
-		hosts = append(slices.Clip(hosts), d.Check.Open(d.growth.Template(more.Incoming, more.NextZone()), "new machine of "+string(more.ID)))
+		hosts = append(slices.Clip(hosts), cn.Check.Open(cn.r.growth.Template(more.Incoming, more.NextZone()), "new machine of "+string(more.ID)))
 	}
-	return &annex{d, d.Check.Destinations(hosts...), undo}
+	return &annex{cn.r, cn.Check.Destinations(hosts...), undo}
 }
 
 // holds says whether all pods of the node fit, as the scheduler's rules and the budgets have it.

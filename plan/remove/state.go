@@ -22,19 +22,19 @@ func exitOf(st *candidate, why string) node.Exit {
 
 // keptFromLadder says why the safety contract keeps a node whose time has come, so that it is not cordoned in vain; nil when it does not, or something else is in
 // the way.
-func (d *Removal) keptFromLadder(st *candidate, why string, block []reason.Reason) []reason.Reason {
+func (hd *holds) contract(st *candidate, why string, block []reason.Reason) []reason.Reason {
 	if block != nil {
 		return nil
 	}
 	if r := exitOf(st, why).May(st.group.Contract.Ladder); r != nil {
-		return d.HeldBy(reason.Node(st.Name()), st.group.GroupFacts, r)
+		return hd.HeldBy(reason.Node(st.Name()), st.group.GroupFacts, r)
 	}
 	return nil
 }
 
 // neededOf is the same of a node's machine, beside those that are on the ladder.
-func (d *Removal) neededOf(st *candidate, n int) *reason.Reason {
-	return d.Needed(st.group.GroupFacts, exitOf(st, ""), st.group.Contract.Ladder, n)
+func (hd *holds) neededOf(st *candidate, n int) *reason.Reason {
+	return hd.Needed(st.group.GroupFacts, exitOf(st, ""), st.group.Contract.Ladder, n)
 }
 
 // phase is how far a cordoned node is whose machine has not been asked to go.
@@ -49,13 +49,12 @@ func phase(st *candidate) action.Outcome {
 func dries(st *candidate) bool { return st.Removal.Why == cluster.RunsDry }
 
 // idleFor is how long the node could have gone, in whole seconds.
-func (d *Removal) idleFor(st *candidate) time.Duration {
-	return d.Now.Sub(st.since).Truncate(time.Second)
+func (qu *queue) idleFor(st *candidate) time.Duration {
+	return qu.Now.Sub(st.since).Truncate(time.Second)
 }
 
 // removal is the policy that holds for the node's group.
 func (d *Removal) removal(st *candidate) *policy.Removal { return &st.group.Removal }
-
 
 // count counts a node among those on their way out.
 func (d *Removal) count(st *candidate) {
@@ -76,7 +75,7 @@ func (d *Removal) takeDown(st *candidate, because ...reason.Reason) {
 	if st.counted {
 		st.group.leaving--
 		st.group.Contract.Ladder.Drop(st.exit.Verb, st.exit.Target)
-		if !d.outstays(st) {
+		if !d.holds.outstays(st) {
 			d.inFlight--
 		}
 	} else {
@@ -85,5 +84,3 @@ func (d *Removal) takeDown(st *candidate, because ...reason.Reason) {
 	d.act(action.Uncordon{Node: st.Name(), UID: st.Object.UID, Because: because[0]})
 	d.judgeNode(st, action.NodeRescue, because...)
 }
-
-

@@ -13,47 +13,47 @@ const fewestSoft = 10
 
 // steerPods has the scheduler prefer other nodes to those that could go, at once and not only when their time has come, so that they stay
 // without pods. The soft taint comes off when the node is needed again; that goes first. Both count as one budget, since each is a write.
-func (d *Removal) steerPods() {
-	most := d.Policy.Removal.MaxSoftTaints
+func (tn *taints) apply() {
+	most := tn.Policy.Removal.MaxSoftTaints
 	left := cmp.Or(most, fewestSoft)
 	goes := map[int]bool{}
-	if len(d.Memo.Shunned) > 0 {
-		for _, st := range d.soon {
+	if len(tn.Memo.Shunned) > 0 {
+		for _, st := range tn.soon {
 			goes[st.at] = true
 		}
 	}
-	for _, at := range d.Memo.Shunned {
-		n := d.Snapshot.Nodes[at]
+	for _, at := range tn.Memo.Shunned {
+		n := tn.Snapshot.Nodes[at]
 		if left == 0 {
 			return
 		}
-		if st := d.states[at]; n.Instance == nil || goes[at] && most > 0 || st != nil && (st.OnLadder || st.going) {
+		if st := tn.r.states[at]; n.Instance == nil || goes[at] && most > 0 || st != nil && (st.OnLadder || st.going) {
 			continue
 		}
 		left--
-		d.steer(action.SoftUntaint{Node: n.Name(), UID: n.Object.UID, Because: reason.New(reason.NodeWelcome, reason.Node(n.Name()))})
+		tn.steer(action.SoftUntaint{Node: n.Name(), UID: n.Object.UID, Because: reason.New(reason.NodeWelcome, reason.Node(n.Name()))})
 	}
-	for _, st := range d.soon {
+	for _, st := range tn.soon {
 		if left == 0 || most == 0 {
 			return
 		}
-		if _, bears := slices.BinarySearch(d.Memo.Shunned, st.at); bears {
+		if _, bears := slices.BinarySearch(tn.Memo.Shunned, st.at); bears {
 			continue
 		}
 		left--
-		d.steer(action.SoftTaint{Node: st.Name(), UID: st.Object.UID, Since: st.removable, Because: reason.New(reason.NodeShunned, reason.Node(st.Name()))})
+		tn.steer(action.SoftTaint{Node: st.Name(), UID: st.Object.UID, Since: st.removable, Because: reason.New(reason.NodeShunned, reason.Node(st.Name()))})
 	}
 }
 
 // noteSoon notes a node that may not step on the ladder for these reasons, if it waits for nothing but its time or its turn. Control-plane nodes are
 // nothing that pods are steered by.
-func (d *Removal) noteSoon(st *candidate, block []reason.Reason) {
+func (tn *taints) noteSoon(st *candidate, block []reason.Reason) {
 	if !waitsForTurn(block) {
 		return
 	}
-	d.measureSoon(st, st.since.Add(d.limitOf(st)))
+	tn.r.use.measureSoon(st, st.since.Add(tn.r.queue.limitOf(st)))
 	if st.Takes && !st.Controls {
-		d.soon = append(d.soon, st)
+		tn.soon = append(tn.soon, st)
 	}
 }
 

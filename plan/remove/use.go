@@ -25,78 +25,78 @@ const (
 
 // inUse says that the node's measured CPU keeps it, beyond what expendable pods request; nil when that is not so, not known, or has kept it for as long
 // as it may. A node that was kept is measured until it has been calm for as long as a node must be removable before it goes.
-func (d *Removal) inUse(st *candidate) *reason.Reason {
-	return d.inUseAbove(st, d.Policy.Expendable)
+func (us *uses) inUse(st *candidate) *reason.Reason {
+	return us.inUseAbove(st, us.Policy.Expendable)
 }
 
-// inUseBeyondRequests is [Removal.inUse] of a node that works as its pods request: only work beyond that keeps it.
-func (d *Removal) inUseBeyondRequests(st *candidate) *reason.Reason {
-	return d.inUseAbove(st, func(*cluster.Pod) bool { return true })
+// inUseBeyondRequests is [uses.inUse] of a node that works as its pods request: only work beyond that keeps it.
+func (us *uses) inUseBeyondRequests(st *candidate) *reason.Reason {
+	return us.inUseAbove(st, func(*cluster.Pod) bool { return true })
 }
 
 // inUseAbove says it of a node whose use is above the threshold for busy nodes, and above what those of its pods request which count.
-func (d *Removal) inUseAbove(st *candidate, counts func(*cluster.Pod) bool) *reason.Reason {
-	limit := d.Policy.Removal.Busy.Limit
-	if d.Policy.Removal.Busy.Threshold == 0 || !st.Ready {
+func (us *uses) inUseAbove(st *candidate, counts func(*cluster.Pod) bool) *reason.Reason {
+	limit := us.Policy.Removal.Busy.Limit
+	if us.Policy.Removal.Busy.Threshold == 0 || !st.Ready {
 		return nil
 	}
-	use, before := d.Memory.InUse[st.Name()]
+	use, before := us.Memory.InUse[st.Name()]
 	if before {
-		d.measure(st)
+		us.measure(st)
 	}
-	m, share := d.measured(st)
+	m, share := us.measured(st)
 	if m == nil {
 		return nil
 	}
-	threshold := max(d.Policy.Removal.Busy.Threshold, d.requestedCPU(st, counts))
+	threshold := max(us.Policy.Removal.Busy.Threshold, us.requestedCPU(st, counts))
 	if share <= threshold {
 		return nil
 	}
 	if !before {
-		use.Since = d.Now
-		d.measure(st)
+		use.Since = us.Now
+		us.measure(st)
 	}
-	if use.Last = d.Now; d.use.above == nil {
-		d.use.above = map[string]memory.InUse{}
+	if use.Last = us.Now; us.above == nil {
+		us.above = map[string]memory.InUse{}
 	}
-	d.use.above[st.Name()] = use
-	kept, most := d.Now.Sub(use.Since), "none"
+	us.above[st.Name()] = use
+	kept, most := us.Now.Sub(use.Since), "none"
 	if limit > 0 {
 		if kept >= limit {
 			return nil
 		}
 		most = limit.String()
-		d.Wake(use.Since.Add(limit))
+		us.Wake(use.Since.Add(limit))
 	}
-	d.Wake(m.At.Add(useServes))
+	us.Wake(m.At.Add(useServes))
 	return new(reason.New(reason.NodeInUse, reason.Node(st.Name()), "used", node.Percent(share), "threshold", node.Percent(threshold),
-		"age", d.Now.Sub(m.At).Truncate(time.Second), "kept", kept.Truncate(time.Second), "limit", most))
+		"age", us.Now.Sub(m.At).Truncate(time.Second), "kept", kept.Truncate(time.Second), "limit", most))
 }
 
 // measured is the node's last measurement and the share of its CPU that it says; nil when it is too old, of the future, or of no use.
-func (d *Removal) measured(st *candidate) (*cluster.NodeUse, float64) {
-	at, found := slices.BinarySearchFunc(d.Snapshot.Objects.NodeUse, st.Name(), func(u *cluster.NodeUse, name string) int { return strings.Compare(u.Name, name) })
+func (us *uses) measured(st *candidate) (*cluster.NodeUse, float64) {
+	at, found := slices.BinarySearchFunc(us.Snapshot.Objects.NodeUse, st.Name(), func(u *cluster.NodeUse, name string) int { return strings.Compare(u.Name, name) })
 	has := st.Object.Status.Allocatable.Cpu().MilliValue()
 	if !found || has <= 0 {
 		return nil, 0
 	}
-	m := d.Snapshot.Objects.NodeUse[at]
-	if age := d.Now.Sub(m.At); age < 0 || age >= useServes {
+	m := us.Snapshot.Objects.NodeUse[at]
+	if age := us.Now.Sub(m.At); age < 0 || age >= useServes {
 		return nil, 0
 	}
 	return m, float64(m.MilliCPU) / float64(has)
 }
 
 // requestedCPU is the share of the node's CPU that those of its pods request which count.
-func (d *Removal) requestedCPU(st *candidate, counts func(*cluster.Pod) bool) float64 {
+func (us *uses) requestedCPU(st *candidate, counts func(*cluster.Pod) bool) float64 {
 	has := st.Object.Status.Allocatable.Cpu().MilliValue()
-	cpu := slices.Index(d.Check.Resources(), corev1.ResourceCPU)
+	cpu := slices.Index(us.Check.Resources(), corev1.ResourceCPU)
 	if has <= 0 || cpu < 0 {
 		return 0
 	}
 	var milli int64
 	for _, p := range st.Pods {
-		if needs := d.Check.Needs(p.Class); counts(p) && cpu < len(needs) {
+		if needs := us.Check.Needs(p.Class); counts(p) && cpu < len(needs) {
 			milli += needs[cpu]
 		}
 	}
@@ -104,51 +104,51 @@ func (d *Removal) requestedCPU(st *candidate, counts func(*cluster.Pod) bool) fl
 }
 
 // measureSoon has a node measured that goes at that time if nothing is in the way.
-func (d *Removal) measureSoon(st *candidate, goes time.Time) {
-	if !d.Now.Before(goes.Add(-measureAhead)) {
-		d.measure(st)
+func (us *uses) measureSoon(st *candidate, goes time.Time) {
+	if !us.Now.Before(goes.Add(-measureAhead)) {
+		us.measure(st)
 	}
 }
 
-func (d *Removal) measure(st *candidate) {
-	if d.Policy.Removal.Busy.Threshold > 0 && st.Ready {
-		d.use.asking = append(d.use.asking, st.Name())
+func (us *uses) measure(st *candidate) {
+	if us.Policy.Removal.Busy.Threshold > 0 && st.Ready {
+		us.asking = append(us.asking, st.Name())
 	}
 }
 
 // EndUse leaves to the next cycle which nodes are in use, and returns those to be measured now: all that are to be, at most once a minute.
-func (d *Removal) EndUse() []string {
-	kept, calm := d.use.above, useServes
-	for _, g := range d.listed {
+func (us *uses) EndUse() []string {
+	kept, calm := us.above, useServes
+	for _, g := range us.Listed {
 		calm = max(calm, g.Removal.UnneededTime)
 	}
-	for name, use := range d.Memory.InUse {
-		if _, still := kept[name]; !still && d.Now.Sub(use.Last) <= calm {
+	for name, use := range us.Memory.InUse {
+		if _, still := kept[name]; !still && us.Now.Sub(use.Last) <= calm {
 			if kept == nil {
 				kept = map[string]memory.InUse{}
 			}
 			kept[name] = use
 		}
 	}
-	if !maps.Equal(kept, d.Memory.InUse) {
-		d.Memory.InUse = kept
+	if !maps.Equal(kept, us.Memory.InUse) {
+		us.Memory.InUse = kept
 	}
-	if since := d.Now.Sub(d.Memory.Measured); len(d.use.asking) == 0 || since >= 0 && since < measureEvery {
+	if since := us.Now.Sub(us.Memory.Measured); len(us.asking) == 0 || since >= 0 && since < measureEvery {
 		return nil
 	}
-	d.Memory.Measured = d.Now
-	slices.Sort(d.use.asking)
-	return slices.Compact(d.use.asking)
+	us.Memory.Measured = us.Now
+	slices.Sort(us.asking)
+	return slices.Compact(us.asking)
 }
 
 // underuse is in what an underused node that could go is underused, and for how long it has been. Nodes of which the same is to be said share
 // the words.
-func (d *Removal) underuse(st *candidate, limit time.Duration) reason.Reason {
-	words := underuse{node.Percent(st.Used), string(st.Resource), node.Percent(st.Threshold), d.idleFor(st), limit}
-	said, ok := d.underuses[words]
+func (rp *report) underuse(st *candidate, limit time.Duration) reason.Reason {
+	words := underuse{node.Percent(st.Used), string(st.Resource), node.Percent(st.Threshold), rp.r.queue.idleFor(st), limit}
+	said, ok := rp.underuses[words]
 	if !ok {
 		said = reason.New(reason.NodeUnderused, reason.Ref{}, "used", words.used, "resource", words.resource, "threshold", words.threshold, "idle", words.idle, "limit", words.limit)
-		d.underuses[words] = said
+		rp.underuses[words] = said
 	}
 	said.About = reason.Node(st.Name())
 	return said

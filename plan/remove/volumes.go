@@ -9,24 +9,24 @@ import (
 
 // detaches says which volumes an empty node still waits for, nil when there are none or the time for it is over: a machine that is deleted
 // with a volume attached keeps the volume from the next node for minutes.
-func (d *Removal) detaches(st *candidate) *reason.Reason {
-	left := len(d.Attachments()[st.Name()])
+func (va *vacated) detaches(st *candidate) *reason.Reason {
+	left := len(va.Attachments()[st.Name()])
 	if left == 0 {
 		return nil
 	}
-	limit := d.Policy.Removal.Delay.Detach
-	until := d.emptySince(st).Add(limit)
-	if !d.Now.Before(until) {
+	limit := va.Policy.Removal.Delay.Detach
+	until := va.emptySince(st).Add(limit)
+	if !va.Now.Before(until) {
 		return nil
 	}
-	d.Wake(until)
+	va.Wake(until)
 	r := reason.New(reason.NodeDetaching, reason.Node(st.Name()), "volumes", left, "limit", limit)
 	return &r
 }
 
 // rememberDetaching leaves to the next cycle since when nodes have waited for their volumes.
-func (d *Removal) rememberDetaching() {
-	if !maps.EqualFunc(d.Memory.Detaching, d.detaching, time.Time.Equal) {
-		d.Memory.Detaching = d.detaching
+func (va *vacated) rememberDetaching() {
+	if !maps.EqualFunc(va.Memory.Detaching, va.detaching, time.Time.Equal) {
+		va.Memory.Detaching = va.detaching
 	}
 }

@@ -25,18 +25,18 @@ const toldWork = 3
 
 // work are the node's pods that may not be evicted because they work, those last that work for longest; other is why another one may not be
 // evicted.
-func (d *Removal) work(st *candidate) (works []worker, other *reason.Reason) {
+func (qs *quiescing) work(st *candidate) (works []worker, other *reason.Reason) {
 	for _, p := range st.Movers {
 		if p.Leaving() {
 			continue
 		}
-		why, keeps := d.Keeps(p, st.Facts)
+		why, keeps := qs.Keeps(p, st.Facts)
 		switch {
 		case !keeps:
-		case policy.Work(why.Code) && !d.Policy.Lasts(p, st.Where, d.Now):
-			works = append(works, worker{p, why, d.workLeft(p)})
-			if patience := d.Policy.Patience(p, st.Group); patience > 0 && !st.Where.Dry.IsZero() {
-				d.Wake(st.Where.Dry.Add(time.Duration(patience)))
+		case policy.Work(why.Code) && !qs.Policy.Lasts(p, st.Where, qs.Now):
+			works = append(works, worker{p, why, qs.workLeft(p)})
+			if patience := qs.Policy.Patience(p, st.Group); patience > 0 && !st.Where.Dry.IsZero() {
+				qs.Wake(st.Where.Dry.Add(time.Duration(patience)))
 			}
 		default:
 			return nil, &why
@@ -48,10 +48,10 @@ func (d *Removal) work(st *candidate) (works []worker, other *reason.Reason) {
 
 // workLeft is when the pod is expected to end, from now: by how long such pods run, or by its deadline; 0 when nobody knows. What was learned for
 // short pods alone says too little of the long ones that keep a node: it counts where a drain target has all pods timed.
-func (d *Removal) workLeft(p *cluster.Pod) time.Duration {
+func (qs *quiescing) workLeft(p *cluster.Pod) time.Duration {
 	run, began := policy.RunTime(p.Class), p.Started()
-	if len(d.Policy.Growth.DrainTargets) > 0 {
-		run = d.growth.RunTime(p.Class)
+	if len(qs.Policy.Growth.DrainTargets) > 0 {
+		run = qs.r.growth.RunTime(p.Class)
 	}
 	if s := p.Spec.ActiveDeadlineSeconds; s != nil && run == 0 {
 		run = time.Duration(*s) * time.Second
@@ -60,7 +60,7 @@ func (d *Removal) workLeft(p *cluster.Pod) time.Duration {
 		return 0
 	}
 	if !began.IsZero() {
-		run -= d.Now.Sub(began)
+		run -= qs.Now.Sub(began)
 	}
 	return max(run, place.OverdueRun)
 }
@@ -82,65 +82,65 @@ func ends(works []worker) time.Duration {
 }
 
 // considerDry taints nodes that are to run dry, those first whose work ends first.
-func (d *Removal) considerDry(nodes []*candidate) {
+func (qs *quiescing) consider(nodes []*candidate) {
 	var all []drying
 	for _, st := range nodes {
-		works, other := d.work(st)
-		if other != nil || len(works) == 0 || !d.Policy.Removal.Work.RunDry {
-			d.keep(st, *d.refusal(st))
+		works, other := qs.work(st)
+		if other != nil || len(works) == 0 || !qs.Policy.Removal.Work.RunDry {
+			qs.r.keep(st, *qs.r.places.refusal(st))
 			continue
 		}
 		all = append(all, drying{st, works})
 	}
 	if len(all) > 0 {
-		d.holdDry()
+		qs.hold()
 	}
 	slices.SortStableFunc(all, func(a, b drying) int {
 		return cmp.Or(compareEnds(ends(a.works), ends(b.works)), cmp.Compare(len(a.works), len(b.works)))
 	})
 	for _, dry := range all {
-		st, g := dry.candidate, d.groups[dry.Group]
+		st, g := dry.candidate, qs.r.groups[dry.Group]
 		keeps := dry.works[len(dry.works)-1].why
-		if because := d.couldGo(st); because != nil {
-			d.keep(st, append([]reason.Reason{keeps}, because...)...)
+		if because := qs.couldGo(st); because != nil {
+			qs.r.keep(st, append([]reason.Reason{keeps}, because...)...)
 			continue
 		}
-		if block := d.forbidden(st); block != nil {
-			d.destinations.Back()
-			d.judgeNode(st, action.NodeKeep, append([]reason.Reason{keeps}, block...)...)
+		if block := qs.r.holds.forbidden(st); block != nil {
+			qs.r.places.found.Back()
+			qs.r.judgeNode(st, action.NodeKeep, append([]reason.Reason{keeps}, block...)...)
 			continue
 		}
-		if why := d.neededOf(st, g.emptied+g.drying+1); why != nil {
-			d.destinations.Back()
-			d.judgeNode(st, action.NodeKeep, keeps, *why)
+		if why := qs.r.holds.neededOf(st, g.emptied+g.drying+1); why != nil {
+			qs.r.places.found.Back()
+			qs.r.judgeNode(st, action.NodeKeep, keeps, *why)
 			continue
 		}
-		d.destinations.settle()
+		qs.r.places.found.settle()
 		g.drying++
-		if block := d.notYet(st, d.limitOf(st)); block != nil && !busyElsewhere(block) {
-			d.judgeNode(st, action.NodeKeep, append([]reason.Reason{keeps}, block...)...)
+		if block := qs.r.holds.notYet(st, qs.r.queue.limitOf(st)); block != nil && !busyElsewhere(block) {
+			qs.r.judgeNode(st, action.NodeKeep, append([]reason.Reason{keeps}, block...)...)
 			continue
 		}
-		d.runDry(st, dry.works)
+		qs.begin(st, dry.works)
 	}
 }
 
 // holdDry has nodes that run dry already count: the others that are to hold their work hold it once.
-func (d *Removal) holdDry() {
-	for _, st := range d.removable {
-		if st.OnLadder && !st.counted && st.Instance != nil && dries(st) && d.findDestinations().leave(st.Facts) == nil {
-			d.destinations.settle()
+func (qs *quiescing) hold() {
+	for _, st := range qs.r.removable {
+		if st.OnLadder && !st.counted && st.Instance != nil && dries(st) && qs.r.places.find().leave(st.Facts) == nil {
+			qs.r.places.found.settle()
 		}
 	}
 }
 
 // couldGo says why the node is not one too many, nil when it is: others could hold all its pods. Then places have been found, to be settled
 // or taken back.
-func (d *Removal) couldGo(st *candidate) []reason.Reason {
-	if d.receives(st.Facts) {
+func (qs *quiescing) couldGo(st *candidate) []reason.Reason {
+	if qs.r.places.receives(st.Facts) {
 		return []reason.Reason{receiving(st)}
 	}
-	return d.findDestinations().leave(st.Facts)
+	return qs.r.places.find().leave(st.Facts)
 }
 
 // busyElsewhere says whether a node has to wait only because others are on their way: one that runs dry is none of them.
@@ -149,57 +149,57 @@ func busyElsewhere(block []reason.Reason) bool {
 }
 
 // runDry taints a node whose work is to be its last.
-func (d *Removal) runDry(st *candidate, works []worker) {
+func (qs *quiescing) begin(st *candidate, works []worker) {
 	st.going = true
 	st.group.Headroom.Lose(st.Name())
-	if d.kept != nil {
-		d.kept.Add(st.Object, -1)
+	if qs.r.holds.stay != nil {
+		qs.r.holds.stay.Add(st.Object, -1)
 	}
 	why := awaited(st, works)
-	removal := cluster.Removal{Since: d.Now.Truncate(time.Second), Why: cluster.RunsDry}
-	d.act(action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: false, Because: why})
-	d.judgeNode(st, action.NodeDraining, told(why, works)...)
+	removal := cluster.Removal{Since: qs.Now.Truncate(time.Second), Why: cluster.RunsDry}
+	qs.act(action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: false, Because: why})
+	qs.r.judgeNode(st, action.NodeDraining, told(why, works)...)
 }
 
 // awaitWork waits on a node that runs dry. When nobody works there any more it steps on the ladder as any other does, with the pods that may be
 // moved.
-func (d *Removal) awaitWork(st *candidate) {
+func (qs *quiescing) awaitWork(st *candidate) {
 	about := reason.Node(st.Name())
-	works, other := d.work(st)
+	works, other := qs.work(st)
 	refusal := exitOf(st, cluster.RanDry).May(st.group.Contract.Ladder)
 	switch {
 	case other != nil:
-		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *other)
+		qs.r.takeDown(st, reason.New(reason.RemovalAbandoned, about), *other)
 	case len(works) > 0:
-		d.judgeNode(st, action.NodeDraining, told(awaited(st, works), works)...)
-		d.Wake(d.Now.Add(ends(works)))
-	case d.inFlight >= d.Policy.Removal.Parallelism && !d.queued(st) || len(st.Movers) > 0 && d.drains >= d.Policy.Removal.Drain.Parallelism:
-		d.judgeNode(st, action.NodeDraining, reason.New(reason.RemovalBudget, about, "inflight", max(d.inFlight, d.drains), "limit", min(d.Policy.Removal.Parallelism, d.Policy.Removal.Drain.Parallelism)))
-	case d.neededOf(st, 1) != nil:
-		d.takeDown(st, *d.neededOf(st, 1))
+		qs.r.judgeNode(st, action.NodeDraining, told(awaited(st, works), works)...)
+		qs.Wake(qs.Now.Add(ends(works)))
+	case qs.r.inFlight >= qs.Policy.Removal.Parallelism && !qs.r.deletions.queued(st) || len(st.Movers) > 0 && qs.r.drains >= qs.Policy.Removal.Drain.Parallelism:
+		qs.r.judgeNode(st, action.NodeDraining, reason.New(reason.RemovalBudget, about, "inflight", max(qs.r.inFlight, qs.r.drains), "limit", min(qs.Policy.Removal.Parallelism, qs.Policy.Removal.Drain.Parallelism)))
+	case qs.r.holds.neededOf(st, 1) != nil:
+		qs.r.takeDown(st, *qs.r.holds.neededOf(st, 1))
 	case refusal != nil:
-		d.judgeNode(st, action.NodeDraining, d.HeldBy(about, st.group.GroupFacts, refusal)...)
-	case d.budgetHolds(st) != nil: // it would be given back when the time for drains is over, and run dry anew
-		d.judgeNode(st, action.NodeDraining, *d.budgetHolds(st))
+		qs.r.judgeNode(st, action.NodeDraining, qs.HeldBy(about, st.group.GroupFacts, refusal)...)
+	case qs.r.evictions.budgetHolds(st) != nil: // it would be given back when the time for drains is over, and run dry anew
+		qs.r.judgeNode(st, action.NodeDraining, *qs.r.evictions.budgetHolds(st))
 	default:
 		if len(st.Movers) > 0 {
-			d.drains++
-			d.empties(st)
+			qs.r.drains++
+			qs.r.evictions.empties(st)
 		}
 		st.group.drying--
-		d.step(st, cluster.RanDry)
+		qs.r.step(st, cluster.RanDry)
 		done := reason.New(reason.NodeRanDry, about, "pods", len(st.Movers))
-		removal := cluster.Removal{Since: d.Now.Truncate(time.Second), Why: cluster.RanDry}
-		d.Wake(d.Now.Add(d.Policy.Removal.Pause()))
-		d.act(action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: d.Policy.Removal.Delay.Exclusion > 0, Because: done})
-		d.judgeNode(st, action.NodeDraining, done)
+		removal := cluster.Removal{Since: qs.Now.Truncate(time.Second), Why: cluster.RanDry}
+		qs.Wake(qs.Now.Add(qs.Policy.Removal.Pause()))
+		qs.act(action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: qs.Policy.Removal.Delay.Exclusion > 0, Because: done})
+		qs.r.judgeNode(st, action.NodeDraining, done)
 	}
 }
 
 // budgetHolds says which disruption budget none of the node's pods can leave for, nil when one of them can.
-func (d *Removal) budgetHolds(st *candidate) (first *reason.Reason) {
+func (ev *evictions) budgetHolds(st *candidate) (first *reason.Reason) {
 	for _, p := range st.Movers {
-		held := d.BudgetRefuses(p)
+		held := ev.BudgetRefuses(p)
 		if p.Leaving() || held == nil {
 			return nil
 		}
