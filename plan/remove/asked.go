@@ -19,13 +19,13 @@ func (d *Removal) considerAsked(nodes []*candidate) {
 			block = d.holds.contract(st, cluster.AskedFor, nil)
 		}
 		if block != nil {
-			d.judgeNode(st, action.NodeIdle, append(block, why)...)
+			d.nodes.judge(st, action.NodeIdle, append(block, why)...)
 			continue
 		}
 		if len(st.Movers) > 0 {
-			d.drains++
+			d.traffic.drain()
 		}
-		d.stepOn(st, cluster.AskedFor, why)
+		d.cordon(st, cluster.AskedFor, why)
 	}
 }
 
@@ -42,14 +42,14 @@ func (hd *holds) hindered(st *candidate) []reason.Reason {
 		return hd.unhealthy[:1:1]
 	case g.BlockedRead() != nil:
 		return is(*g.BlockedRead())
-	case hd.neededOf(st, 1) != nil:
-		return is(*hd.neededOf(st, 1))
+	case hd.nodes.neededOf(st, 1) != nil:
+		return is(*hd.nodes.neededOf(st, 1))
 	case hd.quorum(st) != nil:
 		return is(*hd.quorum(st))
-	case hd.r.inFlight >= r.Parallelism:
-		return is(reason.New(reason.RemovalBudget, about, "inflight", hd.r.inFlight, "limit", r.Parallelism))
-	case len(st.Movers) > 0 && hd.r.drains >= r.Drain.Parallelism:
-		return is(reason.New(reason.RemovalBudget, about, "inflight", hd.r.drains, "limit", r.Drain.Parallelism))
+	case hd.traffic.inFlight >= r.Parallelism:
+		return is(reason.New(reason.RemovalBudget, about, "inflight", hd.traffic.inFlight, "limit", r.Parallelism))
+	case len(st.Movers) > 0 && hd.traffic.drains >= r.Drain.Parallelism:
+		return is(reason.New(reason.RemovalBudget, about, "inflight", hd.traffic.drains, "limit", r.Drain.Parallelism))
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func (d *Removal) drainAsked(st *candidate, wait time.Time) {
 	because := []reason.Reason{reason.New(reason.NodeDraining, reason.Node(st.Name()), "pods", len(st.Movers))}
 	if d.Now.Before(wait) {
 		d.Wake(wait)
-		d.judgeNode(st, action.NodeDraining, because...)
+		d.nodes.judge(st, action.NodeDraining, because...)
 		return
 	}
 	var leavers []*cluster.Pod
@@ -72,5 +72,5 @@ func (d *Removal) drainAsked(st *candidate, wait time.Time) {
 		}
 		leavers = append(leavers, p)
 	}
-	d.judgeNode(st, action.NodeDraining, append(d.evictions.evict(st, leavers, because[0]), works...)...)
+	d.nodes.judge(st, action.NodeDraining, append(d.evictions.evict(st, leavers, because[0]), works...)...)
 }

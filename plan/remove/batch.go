@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/plan/memory"
+	"sluice.dev/sluice/plan/node"
 	"sluice.dev/sluice/reason"
 )
 
@@ -18,8 +20,32 @@ const (
 	mostGathering = 2 * time.Minute // for so long a machine that is ready for its deletion waits for others at most
 )
 
+// gathering is the machines of one group that are about to leave.
+type gathering struct {
+	takes time.Duration   // a deletion, as far as anybody knows
+	ready int             // for deletion now
+	since time.Time       // when the first of them was
+	soon  []time.Duration // when others will be, from now; in order once all are known
+	with  *fleet.Batch    // those that go already, by the safety contract
+}
+
+// gathered is a deletion that waits.
+type gathered struct {
+	until  time.Time
+	others int // that it waits for, or some of them
+}
+
+// deletions say when the machines of a group are deleted together.
+type deletions struct {
+	*node.View
+	nodes     *nodes
+	queue     *queue
+	evictions *evictions
+	gathers   map[cluster.GroupID]gathered // groups whose deletions wait for further machines
+}
+
 // gatherLeaving finds out which groups' deletions wait for further machines, and until when.
-func (dl *deletions) gatherLeaving(on, idle []*candidate) {
+func (dl *deletions) gatherLeaving(on, idle []*candidate, free func(*candidate) bool) {
 	dl.noticeDeletions()
 	pause, all := dl.Policy.Removal.Pause(), map[*Outgoing]*gathering{}
 	for _, st := range on {
@@ -30,13 +56,13 @@ func (dl *deletions) gatherLeaving(on, idle []*candidate) {
 		if all[g] == nil {
 			all[g] = &gathering{takes: cmp.Or(dl.Memory.Groups[g.ID].Deletion.Took, usualDeletion), with: g.Contract.Ladder.Copy()}
 		}
-		all[g].add(dl.r.evictions.pausesUntil(st), dl.Now)
+		all[g].add(dl.evictions.pausesUntil(st), dl.Now)
 	}
 	for _, st := range idle {
 		g := st.group
 		if own := all[g]; own != nil && own.ready > 0 && st.Ready && !st.pinned {
 			e := exitOf(st, cluster.Idle)
-			if due := dl.dueAt(st); due.Sub(dl.Now)+pause <= mostGathering && dl.r.holds.cools(st) == nil && dl.r.holds.forbidden(st) == nil && own.with.Add(e.Verb, e.Target) == nil {
+			if due := dl.dueAt(st); due.Sub(dl.Now)+pause <= mostGathering && free(st) && own.with.Add(e.Verb, e.Target) == nil {
 				own.soon = append(own.soon, max(0, due.Sub(dl.Now))+pause)
 			}
 		}
@@ -59,7 +85,7 @@ func (dl *deletions) gatherLeaving(on, idle []*candidate) {
 func (dl *deletions) noticeDeletions() {
 	for _, g := range dl.Snapshot.Groups {
 		m := dl.Memory.Groups[g.ID]
-		if m.Deleted.After(m.Deletion.Asked) && dl.r.groups[g.ID].Deleting() == 0 && g.Read.Complete && g.Read.At.After(m.Deleted) {
+		if m.Deleted.After(m.Deletion.Asked) && dl.nodes.groups[g.ID].Deleting() == 0 && g.Read.Complete && g.Read.At.After(m.Deleted) {
 			m.Deletion = memory.Deletion{Asked: m.Deleted, Took: dl.Now.Sub(m.Deleted)}
 			dl.Remember(g.ID, m)
 		}
@@ -72,7 +98,7 @@ func (dl *deletions) dueAt(st *candidate) time.Time {
 	if !known {
 		since = dl.Now
 	}
-	return since.Add(dl.r.queue.limitOf(st))
+	return since.Add(dl.queue.limitOf(st))
 }
 
 // add counts a machine that is empty and ready for its deletion at a time.
@@ -133,12 +159,4 @@ func (dl *deletions) gathersOthers(g *Outgoing) *reason.Reason {
 func (dl *deletions) queued(st *candidate) bool {
 	_, gathers := dl.gathers[st.Group]
 	return len(st.Movers) == 0 && (gathers || st.group.Deleting() > 0)
-}
-
-// step counts a node that steps on the ladder.
-func (d *Removal) step(st *candidate, why string) {
-	st.exit = exitOf(st, why)
-	if d.count(st); d.deletions.queued(st) {
-		d.inFlight--
-	}
 }

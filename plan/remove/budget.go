@@ -7,8 +7,15 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/plan/memory"
+	"sluice.dev/sluice/plan/node"
 	"sluice.dev/sluice/reason"
 )
+
+// evictions tells pods to leave.
+type evictions struct {
+	*node.View
+	*orders
+}
 
 // spent says why pods may not be told to leave the node, which is on its way out: its group's budget has been used within its window, whatever for (S-19); nil when
 // nothing is in the way.
@@ -22,12 +29,7 @@ func (ev *evictions) spent(st *candidate) []reason.Reason {
 // empties remembers that a node is emptied of its pods.
 func (ev *evictions) empties(st *candidate) {
 	ev.Memory.Emptied = memory.With(ev.Memory.Emptied, st.Name(), memory.Emptied{Group: st.Group, At: ev.Now})
-	if st.counted && st.exit.Idle { // it was cordoned with no pods on it
-		ladder := st.group.Contract.Ladder
-		ladder.Drop(st.exit.Verb, st.exit.Target)
-		st.exit.Idle = false
-		ladder.Add(st.exit.Verb, st.exit.Target)
-	}
+	st.emptied()
 }
 
 // received says whether a pod runs on the node that a drain has made homeless since then. What was seen of the node before is no evidence that it may

@@ -19,6 +19,14 @@ const (
 	consolidationEndsLate = 2 // a replacement is given up after so many times the provision time
 )
 
+// consolidation moves pods to where the same runs for less.
+type consolidation struct {
+	*cordons
+	growth *grow.Growth
+	taints *taints
+	use    *uses
+}
+
 // reserved says whether an idle node is, or may be, the replacement that a consolidation waits for, or has to stay beside it: room that the group's min
 // kept when the replacement was asked for counts, and is there no more if it may go once the group is larger by one.
 func (cn *consolidation) reserved(n *cluster.Node) bool {
@@ -71,22 +79,22 @@ func (cn *consolidation) goOn(c memory.Consolidation) memory.Consolidation {
 	switch {
 	case onLadder:
 		return c
-	case c.Stepped || st == nil || cn.r.places.refusal(st) != nil || cn.r.holds.forbidden(st) != nil || cn.r.use.inUseBeyondRequests(st) != nil:
+	case c.Stepped || st == nil || cn.places.refusal(st) != nil || cn.holds.forbidden(st) != nil || cn.use.inUseBeyondRequests(st) != nil:
 		return c.Over()
 	}
 	if c.Group != "" && !slices.ContainsFunc(cn.Snapshot.Nodes, func(n *cluster.Node) bool { return cn.came(n) && cluster.Ready(n.Object) }) {
-		cn.r.judgeNode(st, action.NodeKeep, cn.awaitsReplacement())
+		cn.nodes.judge(st, action.NodeKeep, cn.awaitsReplacement())
 		return c
 	}
-	if cn.r.places.find().leave(st.Facts) != nil {
+	if cn.places.find().leave(st.Facts) != nil {
 		return c.Over()
 	}
-	if held := cn.r.holds.contract(st, cluster.Consolidated, nil); held != nil {
-		cn.r.places.found.Back()
-		cn.r.judgeNode(st, action.NodeKeep, held...)
+	if held := cn.holds.contract(st, cluster.Consolidated, nil); held != nil {
+		cn.places.found.Back()
+		cn.nodes.judge(st, action.NodeKeep, held...)
 		return c
 	}
-	cn.r.places.found.settle()
+	cn.places.found.settle()
 	return cn.empty(st, c)
 }
 
@@ -96,8 +104,8 @@ func (cn *consolidation) empty(st *candidate, c memory.Consolidation) memory.Con
 	if c.Asked.IsZero() {
 		c.Asked, c.Spent = cn.Now, c.Spent.Plus(cn.Now, memory.Day, 1)
 	}
-	cn.r.drains++
-	cn.r.stepOn(st, cluster.Consolidated, reason.New(reason.NodeConsolidated, reason.Node(st.Name()), "pods", len(st.Movers), "saving", grow.Dollars(c.Saving)))
+	cn.traffic.drain()
+	cn.cordon(st, cluster.Consolidated, reason.New(reason.NodeConsolidated, reason.Node(st.Name()), "pods", len(st.Movers), "saving", grow.Dollars(c.Saving)))
 	return c
 }
 
@@ -114,12 +122,12 @@ func (cn *consolidation) findSaving(c memory.Consolidation) memory.Consolidation
 	facts := []any{"saving", grow.Dollars(best.usd), "worth", grow.Dollars(best.worth), "expected", cn.Policy.Removal.Consolidation.Expected,
 		"pods", len(st.Movers), "cost", grow.Dollars(best.cost)}
 	if best.worth <= best.cost {
-		cn.r.judgeNode(st, action.NodeKeep, reason.New(reason.ConsolidationTooDear, about, facts...))
+		cn.nodes.judge(st, action.NodeKeep, reason.New(reason.ConsolidationTooDear, about, facts...))
 		return c.Over()
 	}
 	if most := cn.Policy.Removal.Consolidation.PerDay; int(c.Spent.Within(cn.Now, memory.Day)) >= most {
 		cn.Wake(c.Spent.Eases(cn.Now, memory.Day))
-		cn.r.judgeNode(st, action.NodeKeep, reason.New(reason.ConsolidationSpent, about, "saving", grow.Dollars(best.usd), "limit", most))
+		cn.nodes.judge(st, action.NodeKeep, reason.New(reason.ConsolidationSpent, about, "saving", grow.Dollars(best.usd), "limit", most))
 		return c.Over()
 	}
 	if c.Node != st.Name() {
@@ -133,15 +141,15 @@ func (cn *consolidation) findSaving(c memory.Consolidation) memory.Consolidation
 	} else {
 		c.Group = ""
 	}
-	due := c.Since.Add(cn.r.removal(st).UnneededTime)
-	cn.r.use.measureSoon(st, due)
+	due := c.Since.Add(st.group.Removal.UnneededTime)
+	cn.use.measureSoon(st, due)
 	if cn.Now.Before(due) {
 		cn.Wake(due)
-		cn.r.judgeNode(st, action.NodeIdle, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", cn.Now.Sub(c.Since).Truncate(time.Second), "limit", cn.r.removal(st).UnneededTime)...))
+		cn.nodes.judge(st, action.NodeIdle, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", cn.Now.Sub(c.Since).Truncate(time.Second), "limit", st.group.Removal.UnneededTime)...))
 		return c
 	}
-	if held := cn.r.holds.contract(st, cluster.Consolidated, nil); held != nil {
-		cn.r.judgeNode(st, action.NodeIdle, append(held, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", cn.Now.Sub(c.Since).Truncate(time.Second), "limit", cn.r.removal(st).UnneededTime)...))...)
+	if held := cn.holds.contract(st, cluster.Consolidated, nil); held != nil {
+		cn.nodes.judge(st, action.NodeIdle, append(held, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", cn.Now.Sub(c.Since).Truncate(time.Second), "limit", st.group.Removal.UnneededTime)...))...)
 		return c
 	}
 	if best.into == nil {
@@ -156,23 +164,23 @@ func (cn *consolidation) findSaving(c memory.Consolidation) memory.Consolidation
 func (cn *consolidation) replace(s *saving) {
 	g := s.into
 	from, name := g.Capacity, s.st.Name()
-	cn.r.growth.Adopt(g.Order, 1)
+	cn.growth.Adopt(g.Order, 1)
 	why := reason.New(reason.GroupReplaces, reason.Group(string(g.ID)), "from", from, "to", cn.Believed(g.GroupFacts)+g.Adding, "max", g.Max, "node", name, "saving", grow.Dollars(s.usd))
 	g.Because = append(g.Because, why)
-	cn.r.growth.Grows = append(cn.r.growth.Grows, action.SetCapacity{Group: g.ID, From: from, To: cn.Believed(g.GroupFacts) + g.Adding, Adds: 1, Zones: g.ZonesAfter(), Because: why})
-	cn.r.judgeNode(s.st, action.NodeKeep, reason.New(reason.ConsolidationWaits, reason.Node(name), "group", g.ID, "saving", grow.Dollars(s.usd)))
+	cn.growth.Grows = append(cn.growth.Grows, action.SetCapacity{Group: g.ID, From: from, To: cn.Believed(g.GroupFacts) + g.Adding, Adds: 1, Zones: g.ZonesAfter(), Because: why})
+	cn.nodes.judge(s.st, action.NodeKeep, reason.New(reason.ConsolidationWaits, reason.Node(name), "group", g.ID, "saving", grow.Dollars(s.usd)))
 }
 
 // restful says whether nothing is on its way: no pod waits, no machine comes or goes, no node is on the ladder or
 // will be when its time has come, and no node has been promised to the pods of another.
 func (cn *consolidation) restful() bool {
-	if len(cn.Snapshot.Pending) > 0 || len(cn.Ladder) > 0 || len(cn.r.taints.soon) > 0 {
+	if len(cn.Snapshot.Pending) > 0 || len(cn.Ladder) > 0 || len(cn.taints.soon) > 0 {
 		return false
 	}
-	for _, g := range cn.r.groups {
+	for _, g := range cn.nodes.groups {
 		if g.Coming > 0 || g.leaving > 0 || g.Deleting() > 0 || g.drying > 0 || g.Adding > 0 {
 			return false
 		}
 	}
-	return cn.r.places.found == nil || len(cn.r.places.found.took) == 0
+	return cn.places.found == nil || len(cn.places.found.took) == 0
 }

@@ -4,12 +4,32 @@ import (
 	"cmp"
 	"slices"
 
+	"sluice.dev/sluice/plan/grow"
 	"sluice.dev/sluice/plan/node"
 	"sluice.dev/sluice/plan/place"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 	"sluice.dev/sluice/scheduling"
 )
+
+// destinations is where pods of leaving nodes could move to: nodes that are Ready, not on their way out, and not idle unless their group keeps them
+// anyway, as otherwise it is the idle one that should go. Those that are least likely to leave come first: pods that move gather there.
+//
+// The tries of a cycle are made one after the other, and each rests on those before it: see [scheduling.Destinations].
+type destinations struct {
+	*scheduling.Destinations
+	check *scheduling.Checker
+	took  map[scheduling.Handle]bool // pods have moved there
+}
+
+// places finds where the pods of leaving nodes can move to.
+type places struct {
+	*node.View
+	growth *grow.Growth
+	nodes  *nodes
+	queue  *queue
+	found  *destinations // nil until somebody asks
+}
 
 // findDestinations are the nodes that pods could move to now.
 func (pl *places) find() *destinations {
@@ -18,7 +38,7 @@ func (pl *places) find() *destinations {
 	}
 	var handles, others []scheduling.Handle
 	for _, at := range pl.hosts() {
-		v, st := pl.Memo.Facts[at], pl.r.states[at]
+		v, st := pl.Memo.Facts[at], pl.nodes.states[at]
 		h, ok := pl.Check.Handle(v.Name())
 		switch {
 		case !ok:
@@ -34,7 +54,7 @@ func (pl *places) find() *destinations {
 
 // stands says whether a node stays for now that could go by itself.
 func (pl *places) stands(st *candidate) bool {
-	return st.group != nil && st.Instance != nil && pl.r.holds.neededOf(st, 1) != nil || pl.bound(st)
+	return st.group != nil && st.Instance != nil && pl.nodes.neededOf(st, 1) != nil || pl.bound(st)
 }
 
 // bound says whether a pod of the node may not be evicted that is no work: work may end.
@@ -83,12 +103,12 @@ func (pl *places) hosts() []int {
 	sights := pl.Memo.Facts
 	all := make([]int, 0, len(sights))
 	for at, v := range sights {
-		if st := pl.r.states[at]; v.Takes && (st == nil || !st.going && !st.OnLadder && (len(st.Movers) > 0 || st.pinned)) {
+		if st := pl.nodes.states[at]; v.Takes && (st == nil || !st.going && !st.OnLadder && (len(st.Movers) > 0 || st.pinned)) {
 			all = append(all, at)
 		}
 	}
 	slices.SortFunc(all, func(a, b int) int {
-		return cmp.Or(cmp.Compare(sights[a].Hosting(), sights[b].Hosting()), pl.r.queue.dearest(sights[b], sights[a]), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(sights[a].Hosting(), sights[b].Hosting()), pl.queue.dearest(sights[b], sights[a]), cmp.Compare(a, b))
 	})
 	return all
 }
@@ -136,13 +156,13 @@ func (pl *places) stays(st *candidate) (because []reason.Reason, tried bool) {
 // place. A pod of a gang that is not whole has none, and holds the first node that is asked about and takes it. It is to be asked first while none of the
 // node's pods has been pretended away; the answer then holds for the cycle.
 func (pl *places) fitsPending(st *candidate) *reason.Reason {
-	if why := pl.r.growth.CountedOn(st.Name()); why != nil {
+	if why := pl.growth.CountedOn(st.Name()); why != nil {
 		return why
 	}
 	if unseen := pl.Memory.Looked.Unseen; unseen > 0 {
 		return new(reason.New(reason.NodePodsUnseen, reason.Node(st.Name()), "pods", unseen, "limit", place.MostWork))
 	}
-	if st.passedOver || len(pl.r.growth.Asking) == 0 {
+	if st.passedOver || len(pl.growth.Asking) == 0 {
 		return nil
 	}
 	st.passedOver = true
@@ -150,8 +170,8 @@ func (pl *places) fitsPending(st *candidate) *reason.Reason {
 	if !present {
 		return nil
 	}
-	for i := range pl.r.growth.Asking {
-		p := &pl.r.growth.Asking[i]
+	for i := range pl.growth.Asking {
+		p := &pl.growth.Asking[i]
 		if p.Pods == 0 {
 			continue
 		}
@@ -161,11 +181,11 @@ func (pl *places) fitsPending(st *candidate) *reason.Reason {
 		}
 		p.Pods -= min(room, p.Pods)
 		if p.Claim != nil {
-			pl.r.growth.KeepFor(p.Claim, st.Name())
+			pl.growth.KeepFor(p.Claim, st.Name())
 		} else {
-			pl.r.growth.Counted[st.Name()] = p.String()
+			pl.growth.Counted[st.Name()] = p.String()
 		}
-		return pl.r.growth.CountedOn(st.Name())
+		return pl.growth.CountedOn(st.Name())
 	}
 	return nil
 }

@@ -26,25 +26,25 @@ func (d *Removal) drain(st *candidate, wait time.Time) {
 		if late != nil || !d.evictions.begunBefore(st) {
 			d.evictions.noteAborted(st, wait)
 		}
-		d.takeDown(st, append([]reason.Reason{reason.New(reason.RemovalAbandoned, about)}, because...)...)
+		d.giveBack(st, append([]reason.Reason{reason.New(reason.RemovalAbandoned, about)}, because...)...)
 		return
 	case late != nil:
 		d.places.found.Back()
 		d.evictions.noteAborted(st, wait)
-		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *late)
+		d.giveBack(st, reason.New(reason.RemovalAbandoned, about), *late)
 		return
 	}
 	d.places.found.settle()
 	if d.Now.Before(wait) {
 		d.Wake(wait)
-		d.judgeNode(st, action.NodeDraining, draining)
+		d.nodes.judge(st, action.NodeDraining, draining)
 		return
 	}
 	if spent := d.evictions.spent(st); spent != nil {
-		d.judgeNode(st, action.NodeDraining, append([]reason.Reason{draining}, spent...)...)
+		d.nodes.judge(st, action.NodeDraining, append([]reason.Reason{draining}, spent...)...)
 		return
 	}
-	d.judgeNode(st, action.NodeDraining, d.evictions.evict(st, st.Movers, draining)...)
+	d.nodes.judge(st, action.NodeDraining, d.evictions.evict(st, st.Movers, draining)...)
 }
 
 // begunBefore says whether another process began the node's removal, as far as this one knows: that its pods have nowhere to go may come of what only the

@@ -11,15 +11,31 @@ import (
 	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/plan/grow"
+	"sluice.dev/sluice/plan/node"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
+
+// underuse is what is said of an underused node.
+type underuse struct {
+	used, resource, threshold string
+	idle, limit               time.Duration
+}
+
+// report words what is said of groups.
+type report struct {
+	*node.View
+	nodes     *nodes
+	growth    *grow.Growth
+	queue     *queue
+	underuses map[underuse]reason.Reason // see [report.underuse]
+}
 
 // JudgeGroups sums up what happens to every group. The first reason is the one that matters most; the size always follows.
 func (rp *report) JudgeGroups() {
 	unranked := rp.unranked()
 	for _, g := range rp.Snapshot.Groups {
-		st := rp.r.groups[g.ID]
+		st := rp.nodes.groups[g.ID]
 		about := reason.Group(string(g.ID))
 		size := reason.New(reason.GroupSteady, about, "nodes", st.Nodes, "capacity", g.Capacity, "min", g.Min, "max", g.Max)
 		var because []reason.Reason
@@ -44,7 +60,7 @@ func (rp *report) JudgeGroups() {
 		if st.Servers {
 			say(action.GroupHold, rp.Controlled(g.ID))
 		}
-		for _, a := range rp.r.growth.Grows {
+		for _, a := range rp.growth.Grows {
 			if a.Group == g.ID {
 				for _, why := range st.Because {
 					say(action.GroupGrow, why)
@@ -89,7 +105,7 @@ func (rp *report) JudgeGroups() {
 		if outcome == action.GroupSteady && g.Capacity >= 0 && g.Capacity < g.Min {
 			because = append(because, reason.New(reason.GroupBelowMin, about, "capacity", g.Capacity, "min", g.Min))
 		}
-		if n := rp.r.growth.Failing(st.Order); n > 0 && len(rp.Snapshot.Groups) > 1 {
+		if n := rp.growth.Failing(st.Order); n > 0 && len(rp.Snapshot.Groups) > 1 {
 			because = append(because, reason.New(reason.GroupUnready, about, "nodes", n))
 		}
 		if st.Contract.Lost != nil {
@@ -105,7 +121,7 @@ func (rp *report) JudgeGroups() {
 		if st.Assumed != nil {
 			because = append(because, *st.Assumed)
 		}
-		passed := rp.r.growth.PassedZones(st.Order)
+		passed := rp.growth.PassedZones(st.Order)
 		for _, zone := range slices.Sorted(maps.Keys(passed)) {
 			because = append(because, passed[zone])
 		}
@@ -115,7 +131,7 @@ func (rp *report) JudgeGroups() {
 		if unranked(g.ID) {
 			because = append(because, reason.New(reason.GroupUnranked, about, "configmap", cluster.RankingName))
 		}
-		for _, r := range rp.r.growth.Complaints {
+		for _, r := range rp.growth.Complaints {
 			r.About = about
 			because = append(because, r)
 		}
@@ -189,4 +205,17 @@ func (rp *report) stuck(st *Outgoing) *reason.Reason {
 		return nil
 	}
 	return new(reason.New(reason.GroupDeletionStuck, reason.Group(string(st.ID)), "machines", n, "since", first.Format(time.RFC3339), "limit", longestDeletion))
+}
+
+// underuse is in what an underused node that could go is underused, and for how long it has been. Nodes of which the same is to be said share
+// the words.
+func (rp *report) underuse(st *candidate, limit time.Duration) reason.Reason {
+	words := underuse{node.Percent(st.Used), string(st.Resource), node.Percent(st.Threshold), rp.queue.idleFor(st), limit}
+	said, ok := rp.underuses[words]
+	if !ok {
+		said = reason.New(reason.NodeUnderused, reason.Ref{}, "used", words.used, "resource", words.resource, "threshold", words.threshold, "idle", words.idle, "limit", words.limit)
+		rp.underuses[words] = said
+	}
+	said.About = reason.Node(st.Name())
+	return said
 }

@@ -7,12 +7,20 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/node"
 	"sluice.dev/sluice/reason"
 )
 
 // handedOverFor is how long a node must have been of no group that is managed before what stands on it is taken back: a machine that was being deleted
 // is gone by then, and a group that was out of sight for a moment is back.
 const handedOverFor = 10 * time.Minute
+
+// ownership tells nodes that this sluice has begun with from those of others.
+type ownership struct {
+	*node.View
+	*orders
+	nodes *nodes
+}
 
 // handOver takes the removal taint, the cordon, the mark and the soft taint off nodes of groups that were managed and are no more (S-37). What this
 // sluice has put there bears its name: an earlier process may have done it. What bears another name, or none, is somebody else's and stays.
@@ -46,7 +54,7 @@ func (ow *ownership) handOver() {
 
 // handedOver says whether the node bears the name of this sluice, and belongs to no group of its own.
 func (ow *ownership) handedOver(n *cluster.Node) bool {
-	return ow.Policy.Installation != "" && cluster.OwnerOf(n.Object) == ow.Policy.Installation && len(n.Suspects) == 0 && ow.r.groups[n.Group] == nil
+	return ow.Policy.Installation != "" && cluster.OwnerOf(n.Object) == ow.Policy.Installation && len(n.Suspects) == 0 && ow.nodes.groups[n.Group] == nil
 }
 
 // giveBack takes from the node what this sluice has put on it.
@@ -70,5 +78,5 @@ func (ow *ownership) begunByAnother(st *candidate) bool {
 func (ow *ownership) takeOver(st *candidate) {
 	why := reason.New(reason.NodeAdopted, reason.Node(st.Name()), "owner", cmp.Or(cluster.OwnerOf(st.Object), "a sluice without a name"))
 	ow.act(action.Mark{Node: st.Name(), UID: st.Object.UID, Machine: st.Instance.Machine(), Because: why})
-	ow.r.judgeNode(st, phase(st), why)
+	ow.nodes.judge(st, phase(st), why)
 }

@@ -7,8 +7,22 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan/grow"
+	"sluice.dev/sluice/plan/node"
 	"sluice.dev/sluice/reason"
 )
+
+// holds say why a node stays.
+type holds struct {
+	*node.View
+	nodes     *nodes
+	traffic   *traffic
+	queue     *queue
+	evictions *evictions
+	deletions *deletions
+	places    *places
+	stay      *grow.Totals    // what the nodes have that stay, nil until somebody asks
+	unhealthy []reason.Reason // why nothing may be removed at all, nil when all is well
+}
 
 // forbidden says why a removable node may not step on the ladder however long it waits, nil when it may.
 func (hd *holds) forbidden(st *candidate) []reason.Reason {
@@ -28,16 +42,16 @@ func (hd *holds) forbidden(st *candidate) []reason.Reason {
 	case g.BlockedRead() != nil:
 		return one(*g.BlockedRead())
 	}
-	if why := hd.neededOf(st, 1); why != nil {
+	if why := hd.nodes.neededOf(st, 1); why != nil {
 		return one(*why)
 	}
 	if why := hd.quorum(st); why != nil {
 		return one(*why)
 	}
-	if why := hd.r.evictions.clung(st); why != nil {
+	if why := hd.evictions.clung(st); why != nil {
 		return one(*why)
 	}
-	if why := hd.r.places.fitsPending(st); why != nil {
+	if why := hd.places.fitsPending(st); why != nil {
 		return one(*why)
 	}
 	if held := g.Headroom.Holds(st.Name()); held != nil {
@@ -49,7 +63,7 @@ func (hd *holds) forbidden(st *candidate) []reason.Reason {
 // unrepaired says whether the node is not Ready, would go for that by now, and nothing but its group's min is in the way: nobody replaces it. It is
 // counted.
 func (hd *holds) unrepaired(st *candidate, because []reason.Reason) bool {
-	if st.Ready || len(because) == 0 || because[0].Code != reason.GroupAtMin && because[0].Code != reason.GroupBelowMin || hd.Now.Before(st.since.Add(hd.r.queue.limitOf(st))) {
+	if st.Ready || len(because) == 0 || because[0].Code != reason.GroupAtMin && because[0].Code != reason.GroupBelowMin || hd.Now.Before(st.since.Add(hd.queue.limitOf(st))) {
 		return false
 	}
 	st.group.unrepaired++
@@ -58,7 +72,7 @@ func (hd *holds) unrepaired(st *candidate, because []reason.Reason) bool {
 
 // lasting is what is said of such a node.
 func (hd *holds) lasting(st *candidate) reason.Reason {
-	return reason.New(reason.NodeUnrepaired, reason.Node(st.Name()), "age", hd.r.queue.idleFor(st), "limit", hd.r.queue.limitOf(st), "instance", st.Instance.ID)
+	return reason.New(reason.NodeUnrepaired, reason.Node(st.Name()), "age", hd.queue.idleFor(st), "limit", hd.queue.limitOf(st), "instance", st.Instance.ID)
 }
 
 // notYet says why a node that may step on the ladder has to wait, nil when it may do so now; empty when its time has not come, of which limit
@@ -74,8 +88,8 @@ func (hd *holds) notYet(st *candidate, limit time.Duration) []reason.Reason {
 	if why := hd.cools(st); why != nil {
 		return one(*why)
 	}
-	if hd.r.inFlight >= r.Parallelism && !hd.r.deletions.queued(st) {
-		return one(reason.New(reason.RemovalBudget, about, "inflight", hd.r.inFlight, "limit", r.Parallelism))
+	if hd.traffic.inFlight >= r.Parallelism && !hd.deletions.queued(st) {
+		return one(reason.New(reason.RemovalBudget, about, "inflight", hd.traffic.inFlight, "limit", r.Parallelism))
 	}
 	return nil
 }
@@ -108,7 +122,7 @@ func (hd *holds) staying() *grow.Totals {
 	if hd.stay == nil {
 		hd.stay = new(grow.TotalsOf(hd.Policy.Growth.Max.GPUs))
 		for at, n := range hd.Snapshot.Nodes {
-			if st := hd.r.states[at]; st == nil || !st.going && !st.OnLadder {
+			if st := hd.nodes.states[at]; st == nil || !st.going && !st.OnLadder {
 				hd.stay.Add(n.Object, 1)
 			}
 		}
@@ -144,7 +158,7 @@ func (hd *holds) quorum(st *candidate) *reason.Reason {
 			continue
 		}
 		_, leaves := cluster.RemovalOf(n.Object)
-		if other := hd.r.states[at]; leaves || other != nil && other.going || n.Instance != nil && n.Instance.State == cluster.StateDeleting {
+		if other := hd.nodes.states[at]; leaves || other != nil && other.going || n.Instance != nil && n.Instance.State == cluster.StateDeleting {
 			return new(reason.New(reason.ControlPlaneTurn, about, "other", n.Name()))
 		}
 	}
@@ -167,9 +181,9 @@ func (hd *holds) quorum(st *candidate) *reason.Reason {
 func (qu *queue) balanceZones(nodes []*candidate) {
 	due := map[*Outgoing][]int{}
 	for i, st := range nodes {
-		limit := qu.r.removal(st).UnneededTime
+		limit := st.group.Removal.UnneededTime
 		if !st.Ready {
-			limit = qu.r.removal(st).UnreadyTime
+			limit = st.group.Removal.UnreadyTime
 		}
 		if g := st.group; g.Spans() && st.Instance != nil && !qu.Now.Before(st.since.Add(limit)) {
 			due[g] = append(due[g], i)
@@ -201,7 +215,7 @@ func (qu *queue) balanceZones(nodes []*candidate) {
 // staysIn counts the machines of a group in each zone without those that are on the removal ladder.
 func (qu *queue) staysIn(g *Outgoing) map[string]int {
 	has := g.InZones()
-	for _, st := range qu.r.removable {
+	for _, st := range qu.nodes.removable {
 		if st.Group == g.ID && st.OnLadder && st.Instance != nil && st.Instance.State != cluster.StateDeleting {
 			has[st.Instance.Zone]--
 		}
@@ -254,4 +268,16 @@ func (hd *holds) cools(st *candidate) *reason.Reason {
 	}
 	hd.Wake(c.Until())
 	return new(reason.New(reason.RemovalCoolsDown, reason.Node(st.Name()), "until", c.Until().Format(time.RFC3339), "delay", c.Delay, "after", c.After))
+}
+
+// keptFromLadder says why the safety contract keeps a node whose time has come, so that it is not cordoned in vain; nil when it does not, or something else is in
+// the way.
+func (hd *holds) contract(st *candidate, why string, block []reason.Reason) []reason.Reason {
+	if block != nil {
+		return nil
+	}
+	if r := exitOf(st, why).May(st.group.Contract.Ladder); r != nil {
+		return hd.HeldBy(reason.Node(st.Name()), st.group.GroupFacts, r)
+	}
+	return nil
 }

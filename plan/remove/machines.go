@@ -6,15 +6,26 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/grow"
 	"sluice.dev/sluice/plan/node"
 	"sluice.dev/sluice/reason"
 )
+
+// machines are those without a node, and Node objects without a machine.
+type machines struct {
+	*node.View
+	*orders
+	nodes     *nodes
+	traffic   *traffic
+	growth    *grow.Growth
+	deletions *deletions
+}
 
 // CleanUpMachines judges machines that have no node, and deletes those that failed to start or never joined, unless a node
 // could be theirs (S-12) or the group would fall below its minimum.
 func (mc *machines) CleanUpMachines() {
 	for _, g := range mc.Snapshot.Groups {
-		st := mc.r.groups[g.ID]
+		st := mc.nodes.groups[g.ID]
 		for _, in := range st.Nodeless {
 			mc.judgeMachine(st, in)
 		}
@@ -56,8 +67,8 @@ func (mc *machines) judgeMachine(g *Outgoing, in *cluster.Instance) {
 	case !mc.Comes(g.GroupFacts, in):
 		mc.Judge(about, action.MachineHold, mc.NeverJoined(about, in))
 		return
-	case mc.r.growth.LateBy(g.Order, in) != nil:
-		mc.Judge(about, action.MachineComing, *mc.r.growth.LateBy(g.Order, in))
+	case mc.growth.LateBy(g.Order, in) != nil:
+		mc.Judge(about, action.MachineComing, *mc.growth.LateBy(g.Order, in))
 		return
 	default:
 		mc.Judge(about, action.MachineComing, reason.New(reason.MachineComing, about, "age", max(0, mc.Now.Sub(in.Created)).Truncate(time.Second), "limit", mc.Policy.Growth.Node.ProvisionTime))
@@ -72,10 +83,10 @@ func (mc *machines) judgeMachine(g *Outgoing, in *cluster.Instance) {
 		mc.Judge(about, action.MachineHold, why, *g.BlockedRead())
 	case mc.Foreign(g.GroupFacts) != nil:
 		mc.Judge(about, action.MachineHold, why, *mc.Foreign(g.GroupFacts))
-	case mc.r.deletions.rests(g) != nil:
-		mc.Judge(about, action.MachineHold, why, *mc.r.deletions.rests(g))
-	case mc.r.growth.Inspected(g.Order, in) != nil:
-		mc.Judge(about, action.MachineHold, why, *mc.r.growth.Inspected(g.Order, in))
+	case mc.deletions.rests(g) != nil:
+		mc.Judge(about, action.MachineHold, why, *mc.deletions.rests(g))
+	case mc.growth.Inspected(g.Order, in) != nil:
+		mc.Judge(about, action.MachineHold, why, *mc.growth.Inspected(g.Order, in))
 	case mc.Needed(g.GroupFacts, mc.Nodeless(in), g.Contract.Leave, 1) != nil:
 		mc.Judge(about, action.MachineHold, why, *mc.Needed(g.GroupFacts, mc.Nodeless(in), g.Contract.Leave, 1))
 	default:
@@ -85,8 +96,7 @@ func (mc *machines) judgeMachine(g *Outgoing, in *cluster.Instance) {
 			return
 		}
 		mc.removes(g, e, action.Leaving{Machine: in.Machine(), Because: why})
-		g.leaving++
-		g.Contract.Ladder.Add(e.Verb, e.Target)
+		mc.traffic.lose(g, e)
 		mc.Judge(about, action.MachineDeleting, why)
 	}
 }
@@ -97,7 +107,7 @@ func (mc *machines) Mark() {
 		about := reason.Node(n.Name())
 		why := reason.New(reason.NodeStays, about)
 		switch since, incumbent := cluster.IncumbentSince(n.Object); {
-		case mc.r.groups[n.Group].Paused != nil:
+		case mc.nodes.groups[n.Group].Paused != nil:
 			continue
 		case n.Parked.UID != "":
 			why = reason.New(reason.NodeMachineParked, about, "instance", n.Parked.ID)
@@ -118,8 +128,8 @@ func (mc *machines) deleteNode(st *candidate) {
 	about, was := reason.Node(st.Name()), st.Was()
 	unlisted := reason.New(reason.NodeMachineMissing, about, "group", was.Group)
 	gone := reason.New(reason.NodeMachineGone, about, "instance", cmp.Or(string(was.ID), was.UID), "group", was.Group)
-	hold := func(because ...reason.Reason) { mc.r.judgeNode(st, action.NodeHold, because...) }
-	g, held, kept := mc.r.groups[was.Group], node.Finalized(st.Node), st.MayDelete(mc.Fleet)
+	hold := func(because ...reason.Reason) { mc.nodes.judge(st, action.NodeHold, because...) }
+	g, held, kept := mc.nodes.groups[was.Group], node.Finalized(st.Node), st.MayDelete(mc.Fleet)
 	switch {
 	case held != "":
 		hold(reason.New(reason.NodeFinalized, about, "age", node.Age(mc.Now, *st.Object.DeletionTimestamp), "finalizers", held))
@@ -130,13 +140,13 @@ func (mc *machines) deleteNode(st *candidate) {
 	case st.Controls && !st.OnLadder: // nobody says that its vote in etcd went with its machine (S-17)
 		hold(reason.New(reason.ControlPlaneGone, about, "group", g.ID))
 	case kept != nil && kept.Code == reason.MachineLeaving:
-		mc.r.judgeNode(st, action.NodeGone, gone)
+		mc.nodes.judge(st, action.NodeGone, gone)
 	case kept != nil:
 		hold(unlisted)
 	case mc.Snapshot.Objects.Lacks.Has(cluster.DeleteNodes): // it is for the cloud controller to take away
 		hold(gone, reason.New(reason.NodeObjectStays, about, "right", cluster.DeleteNodes))
 	default:
 		mc.act(action.DeleteNode{Node: st.Name(), UID: st.Object.UID, Machine: was, Attachments: mc.Attachments()[st.Name()], Because: gone})
-		mc.r.judgeNode(st, action.NodeGone, gone)
+		mc.nodes.judge(st, action.NodeGone, gone)
 	}
 }

@@ -9,6 +9,19 @@ import (
 	"sluice.dev/sluice/plan/node"
 )
 
+// cost is the price of a node, and whether it is that of a spot machine.
+type cost struct {
+	price float64
+	spot  bool
+}
+
+// queue is the order in which nodes leave.
+type queue struct {
+	*node.View
+	nodes     *nodes
+	evictions *evictions
+}
+
 // order starts or reads the nodes' timers, starts those anew of nodes that have received pods of a drain, and sorts them into the order in which
 // they may go. Those whose time has come are before those that wait, of whom the longest removable come first. Of those whose time has come that
 // one is first whose pods are cheapest to lose, by the cost of their deletion, then by the highest priority; then the one that is dearest to keep,
@@ -16,7 +29,7 @@ import (
 func (qu *queue) order(nodes []*candidate) {
 	for _, st := range nodes {
 		since, known := qu.Memory.Removable[st.Name()]
-		if !known || qu.r.evictions.received(st, since) {
+		if !known || qu.evictions.received(st, since) {
 			since = qu.Now
 		}
 		st.removable = since
@@ -34,9 +47,9 @@ func (qu *queue) order(nodes []*candidate) {
 // limitOf is how long a node must have been removable before it goes.
 func (qu *queue) limitOf(st *candidate) time.Duration {
 	if !st.Ready {
-		return qu.r.removal(st).UnreadyTime
+		return st.group.Removal.UnreadyTime
 	}
-	return qu.r.removal(st).UnneededTime
+	return st.group.Removal.UnneededTime
 }
 
 func (qu *queue) goesBefore(a, b *candidate) int {
@@ -73,4 +86,9 @@ func (qu *queue) costs(v *node.Facts) cost {
 		return cost{g.PriceUSDPerHour, g.Spot}
 	}
 	return cost{}
+}
+
+// idleFor is how long the node could have gone, in whole seconds.
+func (qu *queue) idleFor(st *candidate) time.Duration {
+	return qu.Now.Sub(st.since).Truncate(time.Second)
 }

@@ -18,7 +18,7 @@ import (
 // another stopped. A node that is needed again comes down at once.
 func (d *Removal) ClimbLadder() {
 	var on, asked, idle, underused []*candidate
-	for _, st := range d.removable {
+	for _, st := range d.nodes.removable {
 		switch {
 		case st.OnLadder || st.Instance == nil:
 			on = append(on, st)
@@ -26,11 +26,11 @@ func (d *Removal) ClimbLadder() {
 			asked = append(asked, st)
 		case len(st.Movers) == 0 && d.consolidation.reserved(st.Node):
 			st.pinned = true
-			d.keep(st, reason.New(reason.NodeReplaces, reason.Node(st.Name()), "node", d.Memory.Consolidation.Node))
+			d.nodes.keep(st, reason.New(reason.NodeReplaces, reason.Node(st.Name()), "node", d.Memory.Consolidation.Node))
 		case len(st.Movers) > 0 && d.consolidation.replaced(st.Name()):
-			d.keep(st, d.consolidation.awaitsReplacement()) // unless it is there already
+			d.nodes.keep(st, d.consolidation.awaitsReplacement()) // unless it is there already
 		case d.use.inUse(st) != nil:
-			d.keep(st, *d.use.inUse(st))
+			d.nodes.keep(st, *d.use.inUse(st))
 		case len(st.Movers) == 0:
 			idle = append(idle, st)
 		default:
@@ -42,29 +42,28 @@ func (d *Removal) ClimbLadder() {
 			continue
 		}
 		if dries(st) {
-			st.group.drying++
+			d.traffic.quiesce(st.group, 1)
 			continue
 		}
-		st.exit = exitOf(st, cluster.Idle) // the budget was charged for it when it was cordoned
-		switch d.count(st); {
-		case d.holds.outstays(st):
-			d.inFlight--
+		switch d.traffic.count(st, cluster.Idle); { // the budget was charged for it when it was cordoned
+		case d.nodes.outstays(st):
+			d.traffic.ready()
 		case len(st.Movers) > 0:
-			d.drains++
+			d.traffic.drain()
 		}
 		if st.Removal.Why == cluster.Idle {
 			d.use.measure(st)
 		}
 	}
 	for _, st := range idle {
-		st.pinned = d.holds.neededOf(st, 1) != nil
+		st.pinned = d.nodes.neededOf(st, 1) != nil
 	}
 	d.queue.order(underused)
 	for _, st := range underused {
 		d.places.fitsPending(st) // asked before anybody's pods are pretended away, and remembered
 	}
 	d.evictions.noticeCordons(on)
-	d.deletions.gatherLeaving(on, idle)
+	d.deletions.gatherLeaving(on, idle, func(st *candidate) bool { return d.holds.cools(st) == nil && d.holds.forbidden(st) == nil })
 	for _, st := range on {
 		d.climb(st)
 	}
@@ -79,12 +78,6 @@ func (d *Removal) ClimbLadder() {
 	d.rememberRemovable(idle, underused)
 	d.vacated.rememberDetaching()
 	d.vacated.rememberDismissed()
-}
-
-// outstays says whether a node's pods have had their time to leave and are still there. It holds up no other node: a tenant's pod, or a Job on a node
-// that a person has asked for, may take days.
-func (hd *holds) outstays(st *candidate) bool {
-	return len(st.Movers) > 0 && !hd.Now.Before(st.Removal.Since.Add(hd.Policy.Removal.Drain.Deadline))
 }
 
 // rememberRemovable leaves to the next cycle since when nodes could go. Nodes that cannot go now are forgotten.
@@ -109,50 +102,50 @@ func (d *Removal) climb(st *candidate) {
 		return
 	}
 	if st.Instance.State == cluster.StateDeleting {
-		d.judgeNode(st, node.Leaves(d.Parks(g.GroupFacts, st.Node)), reason.New(reason.NodeLeaving, about, "instance", st.Instance.ID, "fate", node.Fate(d.Parks(g.GroupFacts, st.Node))))
+		d.nodes.judge(st, node.Leaves(d.Parks(g.GroupFacts, st.Node)), reason.New(reason.NodeLeaving, about, "instance", st.Instance.ID, "fate", node.Fate(d.Parks(g.GroupFacts, st.Node))))
 		return
 	}
 	wait := d.evictions.pausesUntil(st)
 	switch pod, rescued := d.growth.Rescues[name]; {
 	case node.WasParked(st.Node):
-		d.takeDown(st, reason.New(reason.NodeStarted, about))
+		d.giveBack(st, reason.New(reason.NodeStarted, about))
 	case rescued:
 		d.evictions.noteAborted(st, wait)
-		d.takeDown(st, reason.New(reason.NodeCounted, about, "pod", pod))
+		d.giveBack(st, reason.New(reason.NodeCounted, about, "pod", pod))
 	case st.Instance.State == cluster.StateCreating && !st.Ready && cluster.NotReadySince(st.Object).After(removal.Since): // it was parked, and a growth wants it
-		d.takeDown(st, reason.New(reason.NodeStarted, about))
+		d.giveBack(st, reason.New(reason.NodeStarted, about))
 	case removal.Why == cluster.AskedFor && node.AskedFor(st.Node) == nil:
-		d.takeDown(st, reason.New(reason.NodeNotAskedFor, about))
+		d.giveBack(st, reason.New(reason.NodeNotAskedFor, about))
 	case d.growth.Spared[name].Code != "" && removal.Why != cluster.AskedFor:
-		d.takeDown(st, d.growth.Spared[name])
+		d.giveBack(st, d.growth.Spared[name])
 	case removal.Why != cluster.AskedFor && d.evictions.newcomer(st) != nil:
-		d.takeDown(st, reason.New(reason.NodeJoined, about, "pod", d.evictions.newcomer(st)))
+		d.giveBack(st, reason.New(reason.NodeJoined, about, "pod", d.evictions.newcomer(st)))
 	case st.Marked.UID != st.Instance.UID:
-		d.takeDown(st, reason.New(reason.RemovalAbandoned, about))
+		d.giveBack(st, reason.New(reason.RemovalAbandoned, about))
 	case cluster.Kept(st.Object):
-		d.takeDown(st, reason.New(reason.NodeScaleDownOff, about))
+		d.giveBack(st, reason.New(reason.NodeScaleDownOff, about))
 	case d.Held(st.Node) != nil:
-		d.takeDown(st, *d.Held(st.Node))
+		d.giveBack(st, *d.Held(st.Node))
 	case removal.Why == cluster.Idle && d.use.inUse(st) != nil:
-		d.takeDown(st, *d.use.inUse(st))
+		d.giveBack(st, *d.use.inUse(st))
 	case g.Paused != nil:
-		d.takeDown(st, *g.Paused)
+		d.giveBack(st, *g.Paused)
 	case st.Instance.Protected:
-		d.takeDown(st, reason.New(reason.NodeProtected, about, "instance", st.Instance.ID))
+		d.giveBack(st, reason.New(reason.NodeProtected, about, "instance", st.Instance.ID))
 	case !st.Object.Spec.Unschedulable:
-		d.takeDown(st, reason.New(reason.NodeFreedByPerson, about))
+		d.giveBack(st, reason.New(reason.NodeFreedByPerson, about))
 	case cluster.ControlPlane(st.Object) && !d.Policy.Removal.ControlPlane:
-		d.takeDown(st, reason.New(reason.NodeControlPlane, about))
+		d.giveBack(st, reason.New(reason.NodeControlPlane, about))
 	case g.Servers:
-		d.takeDown(st, d.Controlled(g.ID))
+		d.giveBack(st, d.Controlled(g.ID))
 	case d.holds.quorum(st) != nil:
-		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *d.holds.quorum(st))
+		d.giveBack(st, reason.New(reason.RemovalAbandoned, about), *d.holds.quorum(st))
 	case !d.Policy.Removal.Enabled:
-		d.takeDown(st, reason.New(reason.RemovalDisabled, about))
+		d.giveBack(st, reason.New(reason.RemovalDisabled, about))
 	case d.holds.unhealthy != nil:
-		d.judgeNode(st, phase(st), d.holds.unhealthy...)
+		d.nodes.judge(st, phase(st), d.holds.unhealthy...)
 	case g.BlockedRead() != nil:
-		d.judgeNode(st, phase(st), *g.BlockedRead())
+		d.nodes.judge(st, phase(st), *g.BlockedRead())
 	case d.ownership.begunByAnother(st):
 		d.ownership.takeOver(st)
 	case dries(st):
@@ -163,36 +156,36 @@ func (d *Removal) climb(st *candidate) {
 		d.drain(st, wait)
 	case d.Now.Before(wait):
 		if d.deletions.queued(st) {
-			d.inFlight-- // as below
+			d.traffic.ready() // as below
 		}
 		d.Wake(wait)
-		d.judgeNode(st, action.NodeCordoned, reason.New(reason.NodeCordoned, about, "age", max(0, d.Now.Sub(d.Memory.Cordoned[name].By)).Truncate(time.Second), "fate", node.Fate(d.Parks(g.GroupFacts, st.Node)), "delay", d.Policy.Removal.Pause()))
+		d.nodes.judge(st, action.NodeCordoned, reason.New(reason.NodeCordoned, about, "age", max(0, d.Now.Sub(d.Memory.Cordoned[name].By)).Truncate(time.Second), "fate", node.Fate(d.Parks(g.GroupFacts, st.Node)), "delay", d.Policy.Removal.Pause()))
 	case d.Needed(g.GroupFacts, exitOf(st, ""), g.Contract.Leave, 1) != nil:
-		d.takeDown(st, *d.Needed(g.GroupFacts, exitOf(st, ""), g.Contract.Leave, 1))
+		d.giveBack(st, *d.Needed(g.GroupFacts, exitOf(st, ""), g.Contract.Leave, 1))
 	case d.evictions.clung(st) != nil && !d.Now.Before(removal.Since.Add(d.Policy.Removal.Drain.Deadline)) && removal.Why != cluster.AskedFor:
-		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *d.evictions.clung(st))
+		d.giveBack(st, reason.New(reason.RemovalAbandoned, about), *d.evictions.clung(st))
 	case d.evictions.clung(st) != nil:
 		d.Wake(removal.Since.Add(d.Policy.Removal.Drain.Deadline))
-		d.judgeNode(st, action.NodeDraining, *d.evictions.clung(st))
+		d.nodes.judge(st, action.NodeDraining, *d.evictions.clung(st))
 	case d.vacated.detaches(st) != nil:
-		d.judgeNode(st, phase(st), *d.vacated.detaches(st))
+		d.nodes.judge(st, phase(st), *d.vacated.detaches(st))
 	case d.vacated.delays(st) != nil:
-		d.judgeNode(st, phase(st), *d.vacated.delays(st))
+		d.nodes.judge(st, phase(st), *d.vacated.delays(st))
 	case d.deletions.rests(g) != nil:
 		if g.Deleting() > 0 {
-			d.inFlight-- // it is ready, and goes with all that are when its group's turn comes
+			d.traffic.ready() // it is ready, and goes with all that are when its group's turn comes
 		}
-		d.judgeNode(st, phase(st), *d.deletions.rests(g))
+		d.nodes.judge(st, phase(st), *d.deletions.rests(g))
 	case d.deletions.gathersOthers(g) != nil:
-		d.inFlight-- // as above
-		d.judgeNode(st, phase(st), *d.deletions.gathersOthers(g))
+		d.traffic.ready() // as above
+		d.nodes.judge(st, phase(st), *d.deletions.gathersOthers(g))
 	default:
 		switch r := exitOf(st, removal.Why).May(g.Contract.Leave); {
 		case r == nil:
 			d.leave(st)
 		default:
-			d.inFlight-- // as above
-			d.judgeNode(st, phase(st), d.HeldBy(about, g.GroupFacts, r)...)
+			d.traffic.ready() // as above
+			d.nodes.judge(st, phase(st), d.HeldBy(about, g.GroupFacts, r)...)
 		}
 	}
 }
@@ -200,17 +193,17 @@ func (d *Removal) climb(st *candidate) {
 // leave has the machine of an empty node deleted, once its daemons have been told to end.
 func (d *Removal) leave(st *candidate) {
 	if why := d.vacated.dismisses(st); why != nil {
-		d.judgeNode(st, action.NodeDraining, *why)
+		d.nodes.judge(st, action.NodeDraining, *why)
 		return
 	}
-	d.inFlight--
+	d.traffic.ready()
 	d.evictions.disruptAll(st)
 	why := reason.New(reason.NodeDrained, reason.Node(st.Name()), "but", d.report.below(st, " but for"), "fate", node.Fate(d.Parks(st.group.GroupFacts, st.Node)))
 	if n := len(d.evictions.returning(st)); n > 0 {
 		why = reason.New(reason.NodeClung, reason.Node(st.Name()), "fate", node.Fate(d.Parks(st.group.GroupFacts, st.Node)), "pods", n)
 	}
 	d.removes(st.group, exitOf(st, st.Removal.Why), action.Leaving{Machine: st.Instance.Machine(), Node: st.Name(), Discard: st.group.Parks && !d.Parks(st.group.GroupFacts, st.Node), Because: why})
-	d.judgeNode(st, node.Leaves(d.Parks(st.group.GroupFacts, st.Node)), why)
+	d.nodes.judge(st, node.Leaves(d.Parks(st.group.GroupFacts, st.Node)), why)
 }
 
 // below names, after that word, the expendable pods that go with the node; "" when there are none.
@@ -252,10 +245,10 @@ func (d *Removal) considerIdle(nodes []*candidate) {
 			if facts := d.AwaitsTaint(st.Node); facts != nil {
 				block = append(block, reason.New(reason.NodeTaintStays, about, facts...))
 			}
-			d.judgeNode(st, action.NodeIdle, block...)
+			d.nodes.judge(st, action.NodeIdle, block...)
 			continue
 		}
-		d.stepOn(st, why, goes)
+		d.cordon(st, why, goes)
 	}
 }
 
@@ -265,7 +258,7 @@ func (d *Removal) considerUnderused(nodes []*candidate) {
 	var working []*candidate
 	for _, st := range nodes {
 		if d.places.receives(st.Facts) && !d.places.bound(st) {
-			d.judgeNode(st, action.NodeKeep, receiving(st)) // its time goes on: it could go in their place
+			d.nodes.judge(st, action.NodeKeep, receiving(st)) // its time goes on: it could go in their place
 			continue
 		}
 		about := reason.Node(st.Name())
@@ -278,7 +271,7 @@ func (d *Removal) considerUnderused(nodes []*candidate) {
 			if tried {
 				d.places.found.Back()
 			}
-			d.keep(st, because...)
+			d.nodes.keep(st, because...)
 			continue
 		}
 		word := "underused"
@@ -292,12 +285,12 @@ func (d *Removal) considerUnderused(nodes []*candidate) {
 			if d.holds.unrepaired(st, block) {
 				block = append([]reason.Reason{d.holds.lasting(st)}, block...)
 			}
-			d.judgeNode(st, action.NodeIdle, append(block, fact)...)
+			d.nodes.judge(st, action.NodeIdle, append(block, fact)...)
 			continue
 		}
 		block := d.holds.notYet(st, limit)
-		if block == nil && d.drains >= d.Policy.Removal.Drain.Parallelism {
-			block = []reason.Reason{reason.New(reason.RemovalBudget, about, "inflight", d.drains, "limit", d.Policy.Removal.Drain.Parallelism)}
+		if block == nil && d.traffic.drains >= d.Policy.Removal.Drain.Parallelism {
+			block = []reason.Reason{reason.New(reason.RemovalBudget, about, "inflight", d.traffic.drains, "limit", d.Policy.Removal.Drain.Parallelism)}
 		}
 		if vain := d.evictions.backsOff(st); block == nil && vain != nil {
 			block = []reason.Reason{*vain}
@@ -310,7 +303,7 @@ func (d *Removal) considerUnderused(nodes []*candidate) {
 		}
 		if g := st.group; block == nil {
 			d.places.found.settle()
-		} else if d.holds.neededOf(st, g.emptied+1) == nil {
+		} else if d.nodes.neededOf(st, g.emptied+1) == nil {
 			d.places.found.settle() // whoever goes later counts on its places as well
 			g.emptied++
 		} else {
@@ -320,33 +313,11 @@ func (d *Removal) considerUnderused(nodes []*candidate) {
 			d.taints.noteSoon(st, block)
 			all := d.growth.Reasons(len(block) + 1)
 			all[copy(all, block)] = fact
-			d.judgeNode(st, action.NodeIdle, all...)
+			d.nodes.judge(st, action.NodeIdle, all...)
 			continue
 		}
-		d.drains++
-		d.stepOn(st, word, fact)
+		d.traffic.drain()
+		d.cordon(st, word, fact)
 	}
 	d.quiescing.consider(working)
-}
-
-// stepOn puts a node on the ladder.
-func (d *Removal) stepOn(st *candidate, why string, because reason.Reason) {
-	d.step(st, why)
-	if len(st.Movers) > 0 {
-		d.evictions.empties(st)
-	}
-	st.group.Headroom.Lose(st.Name())
-	st.going = true
-	if d.holds.stay != nil {
-		d.holds.stay.Add(st.Object, -1)
-	}
-	if st.pinned && d.places.found != nil {
-		if h, present := d.Check.Handle(st.Name()); present {
-			d.places.found.Shut(h) // its group can spare it after all
-		}
-	}
-	d.Wake(d.Now.Add(d.Policy.Removal.Pause()))
-	removal := cluster.Removal{Since: d.Now.Truncate(time.Second), Why: why}
-	d.act(action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: d.Policy.Removal.Delay.Exclusion > 0, Because: because})
-	d.judgeNode(st, action.NodeCordoned, because)
 }

@@ -10,15 +10,32 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
+// saving is a way to run a node's pods for less.
+type saving struct {
+	st    *candidate
+	into  *Outgoing // that grows by one machine for it, nil when none has to
+	usd   float64   // an hour
+	cost  float64   // of moving, once
+	worth float64
+}
+
+// annex is where the pods of one node could move to: nodes that stay and, where a group is given, one more machine of it. Nothing else may ask the
+// checker until it is closed.
+type annex struct {
+	view         *node.View
+	destinations *scheduling.Destinations
+	close        func()
+}
+
 // dearestMover puts those first that cost most, then those with fewest pods, then by name.
 func (cn *consolidation) dearestMover(a, b *candidate) int {
-	return cmp.Or(cmp.Compare(cn.r.groups[b.Group].PriceUSDPerHour, cn.r.groups[a.Group].PriceUSDPerHour),
+	return cmp.Or(cmp.Compare(cn.nodes.groups[b.Group].PriceUSDPerHour, cn.nodes.groups[a.Group].PriceUSDPerHour),
 		cmp.Compare(len(a.Movers), len(b.Movers)), cmp.Compare(a.at, b.at))
 }
 
 // consolidates says whether nodes such as this one may be emptied for a saving.
 func (cn *consolidation) consolidates(n *cluster.Node) bool {
-	g := cn.r.groups[n.Group]
+	g := cn.nodes.groups[n.Group]
 	return g != nil && g.PriceUSDPerHour > 0 && cn.Policy.Removal.Consolidation.Of(n.Group)
 }
 
@@ -42,7 +59,7 @@ func (cn *consolidation) couldMove(v *node.Facts) *node.Facts {
 
 // moveable is a node that works and that the ladder has no use for, with the pods that would have to leave it; nil for any other.
 func (cn *consolidation) moveable(at int) *candidate {
-	if st := cn.r.states[at]; st != nil {
+	if st := cn.nodes.states[at]; st != nil {
 		if st.kept && !st.going && !st.OnLadder && st.Takes && len(st.Movers) > 0 {
 			return st
 		}
@@ -52,13 +69,13 @@ func (cn *consolidation) moveable(at int) *candidate {
 	if own == nil {
 		return nil
 	}
-	return &candidate{Facts: own, group: cn.r.outgoing(own), at: at, kept: true, wait: wait{since: cn.Now, removable: cn.Now}}
+	return &candidate{Facts: own, group: cn.nodes.outgoing(own), at: at, kept: true, wait: wait{since: cn.Now, removable: cn.Now}}
 }
 
 // dearestMoveable are the nodes that are tried, those that cost most first: all their pods may be evicted, and nothing else is in the way.
 func (cn *consolidation) dearestMoveable() []*candidate {
 	may := func(st *candidate) bool {
-		return cn.r.places.refusal(st) == nil && cn.r.holds.cools(st) == nil && cn.r.evictions.backsOff(st) == nil && cn.r.holds.forbidden(st) == nil && cn.r.use.inUseBeyondRequests(st) == nil
+		return cn.places.refusal(st) == nil && cn.holds.cools(st) == nil && cn.evictions.backsOff(st) == nil && cn.holds.forbidden(st) == nil && cn.use.inUseBeyondRequests(st) == nil
 	}
 	var all, steady []*candidate // of the latter no cycle has more to say than that they are used
 	watched := cn.Memo.Watched
@@ -97,7 +114,7 @@ func (cn *consolidation) dearestMoveable() []*candidate {
 func (cn *consolidation) bestSaving() *saving {
 	nodes := cn.dearestMoveable()
 	var hosts []scheduling.Handle
-	for _, at := range cn.r.places.hosts() {
+	for _, at := range cn.places.hosts() {
 		if h, ok := cn.Check.Handle(cn.Memo.Facts[at].NodeName); ok {
 			hosts = append(hosts, h)
 		}
@@ -140,7 +157,7 @@ func (cn *consolidation) bestSaving() *saving {
 func (cn *consolidation) byPrice() []*Outgoing {
 	var all []*Outgoing
 	for _, g := range cn.Snapshot.Groups {
-		if to := cn.r.groups[g.ID]; to.Blocked == nil && to.Template != nil && to.PriceUSDPerHour > 0 && cn.r.growth.MostMore(to.Order) > 0 {
+		if to := cn.nodes.groups[g.ID]; to.Blocked == nil && to.Template != nil && to.PriceUSDPerHour > 0 && cn.growth.MostMore(to.Order) > 0 {
 			all = append(all, to)
 		}
 	}
@@ -158,7 +175,7 @@ func replaces(into *Outgoing, st *candidate) bool {
 func (cn *consolidation) savingOf(st *candidate, into *Outgoing) *saving {
 	terms, usd, cost := cn.Policy.Removal.Consolidation, st.group.PriceUSDPerHour, float64(len(st.Movers))*cn.Policy.Removal.Consolidation.PodUSD
 	if into != nil {
-		usd, cost = usd-into.PriceUSDPerHour, cost+into.PriceUSDPerHour*cn.r.growth.BootTime().Hours()
+		usd, cost = usd-into.PriceUSDPerHour, cost+into.PriceUSDPerHour*cn.growth.BootTime().Hours()
 	}
 	return &saving{st, into, usd, cost, terms.Worth(usd)}
 }
@@ -167,19 +184,19 @@ func (cn *consolidation) savingOf(st *candidate, into *Outgoing) *saving {
 func (cn *consolidation) annex(hosts []scheduling.Handle, more *Outgoing) *annex {
 	undo := cn.Check.Mark()
 	if more != nil {
-		hosts = append(slices.Clip(hosts), cn.Check.Open(cn.r.growth.Template(more.Incoming, more.NextZone()), "new machine of "+string(more.ID)))
+		hosts = append(slices.Clip(hosts), cn.Check.Open(cn.growth.Template(more.Incoming, more.NextZone()), "new machine of "+string(more.ID)))
 	}
-	return &annex{cn.r, cn.Check.Destinations(hosts...), undo}
+	return &annex{cn.View, cn.Check.Destinations(hosts...), undo}
 }
 
 // holds says whether all pods of the node fit, as the scheduler's rules and the budgets have it.
 func (a *annex) holds(st *candidate) bool {
 	for _, p := range st.Consent.Budgeted {
-		if a.d.BudgetRefuses(p) != nil {
+		if a.view.BudgetRefuses(p) != nil {
 			return false
 		}
 	}
-	h, _ := a.d.Check.Handle(st.Name())
+	h, _ := a.view.Check.Handle(st.Name())
 	defer a.destinations.Back()
 	return a.destinations.Leave(h, node.Moving(st.Facts)) == nil
 }

@@ -5,11 +5,22 @@ import (
 	"slices"
 
 	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/node"
 	"sluice.dev/sluice/reason"
 )
 
 // fewestSoft is how many soft taints a cycle may take off even if it may put none on.
 const fewestSoft = 10
+
+// taints has the scheduler prefer other nodes to those that leave soon.
+type taints struct {
+	*node.View
+	*orders
+	nodes *nodes
+	queue *queue
+	use   *uses
+	soon  []*candidate // nodes that will go when their time or turn has come, those first that can be spared most
+}
 
 // steerPods has the scheduler prefer other nodes to those that could go, at once and not only when their time has come, so that they stay
 // without pods. The soft taint comes off when the node is needed again; that goes first. Both count as one budget, since each is a write.
@@ -27,7 +38,7 @@ func (tn *taints) apply() {
 		if left == 0 {
 			return
 		}
-		if st := tn.r.states[at]; n.Instance == nil || goes[at] && most > 0 || st != nil && (st.OnLadder || st.going) {
+		if st := tn.nodes.states[at]; n.Instance == nil || goes[at] && most > 0 || st != nil && (st.OnLadder || st.going) {
 			continue
 		}
 		left--
@@ -51,7 +62,7 @@ func (tn *taints) noteSoon(st *candidate, block []reason.Reason) {
 	if !waitsForTurn(block) {
 		return
 	}
-	tn.r.use.measureSoon(st, st.since.Add(tn.r.queue.limitOf(st)))
+	tn.use.measureSoon(st, st.since.Add(tn.queue.limitOf(st)))
 	if st.Takes && !st.Controls {
 		tn.soon = append(tn.soon, st)
 	}

@@ -23,6 +23,13 @@ const (
 	useServes    = 3 * time.Minute  // for so long a measurement counts
 )
 
+// uses is what a cycle finds of measured use.
+type uses struct {
+	*node.View
+	above  map[string]memory.InUse // nodes whose measured use is above the threshold
+	asking []string                // nodes to be measured
+}
+
 // inUse says that the node's measured CPU keeps it, beyond what expendable pods request; nil when that is not so, not known, or has kept it for as long
 // as it may. A node that was kept is measured until it has been calm for as long as a node must be removable before it goes.
 func (us *uses) inUse(st *candidate) *reason.Reason {
@@ -139,17 +146,4 @@ func (us *uses) EndUse() []string {
 	us.Memory.Measured = us.Now
 	slices.Sort(us.asking)
 	return slices.Compact(us.asking)
-}
-
-// underuse is in what an underused node that could go is underused, and for how long it has been. Nodes of which the same is to be said share
-// the words.
-func (rp *report) underuse(st *candidate, limit time.Duration) reason.Reason {
-	words := underuse{node.Percent(st.Used), string(st.Resource), node.Percent(st.Threshold), rp.r.queue.idleFor(st), limit}
-	said, ok := rp.underuses[words]
-	if !ok {
-		said = reason.New(reason.NodeUnderused, reason.Ref{}, "used", words.used, "resource", words.resource, "threshold", words.threshold, "idle", words.idle, "limit", words.limit)
-		rp.underuses[words] = said
-	}
-	said.About = reason.Node(st.Name())
-	return said
 }

@@ -4,8 +4,17 @@ import (
 	"maps"
 	"time"
 
+	"sluice.dev/sluice/plan/node"
 	"sluice.dev/sluice/reason"
 )
+
+// vacated are nodes whose pods are gone, and what each still waits for.
+type vacated struct {
+	*node.View
+	*orders
+	detaching map[string]time.Time // since when empty nodes wait for volumes
+	dismissed map[string]time.Time // when the daemons of empty nodes were told to end
+}
 
 // detaches says which volumes an empty node still waits for, nil when there are none or the time for it is over: a machine that is deleted
 // with a volume attached keeps the volume from the next node for minutes.

@@ -10,6 +10,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/grow"
 	"sluice.dev/sluice/plan/node"
 	"sluice.dev/sluice/plan/place"
 	"sluice.dev/sluice/policy"
@@ -22,6 +23,25 @@ import (
 
 // toldWork is how many pods a verdict names that a node waits for.
 const toldWork = 3
+
+// drying is a node that could run dry.
+type drying struct {
+	*candidate
+	works []worker
+}
+
+// worker is a pod that works.
+type worker struct {
+	*cluster.Pod
+	why  reason.Reason
+	left time.Duration // until it is expected to end, 0 when nobody knows
+}
+
+// quiescing lets nodes run dry on which nothing but work is in the way.
+type quiescing struct {
+	*cordons
+	growth *grow.Growth
+}
 
 // work are the node's pods that may not be evicted because they work, those last that work for longest; other is why another one may not be
 // evicted.
@@ -51,7 +71,7 @@ func (qs *quiescing) work(st *candidate) (works []worker, other *reason.Reason) 
 func (qs *quiescing) workLeft(p *cluster.Pod) time.Duration {
 	run, began := policy.RunTime(p.Class), p.Started()
 	if len(qs.Policy.Growth.DrainTargets) > 0 {
-		run = qs.r.growth.RunTime(p.Class)
+		run = qs.growth.RunTime(p.Class)
 	}
 	if s := p.Spec.ActiveDeadlineSeconds; s != nil && run == 0 {
 		run = time.Duration(*s) * time.Second
@@ -87,7 +107,7 @@ func (qs *quiescing) consider(nodes []*candidate) {
 	for _, st := range nodes {
 		works, other := qs.work(st)
 		if other != nil || len(works) == 0 || !qs.Policy.Removal.Work.RunDry {
-			qs.r.keep(st, *qs.r.places.refusal(st))
+			qs.nodes.keep(st, *qs.places.refusal(st))
 			continue
 		}
 		all = append(all, drying{st, works})
@@ -99,26 +119,26 @@ func (qs *quiescing) consider(nodes []*candidate) {
 		return cmp.Or(compareEnds(ends(a.works), ends(b.works)), cmp.Compare(len(a.works), len(b.works)))
 	})
 	for _, dry := range all {
-		st, g := dry.candidate, qs.r.groups[dry.Group]
+		st, g := dry.candidate, qs.nodes.groups[dry.Group]
 		keeps := dry.works[len(dry.works)-1].why
 		if because := qs.couldGo(st); because != nil {
-			qs.r.keep(st, append([]reason.Reason{keeps}, because...)...)
+			qs.nodes.keep(st, append([]reason.Reason{keeps}, because...)...)
 			continue
 		}
-		if block := qs.r.holds.forbidden(st); block != nil {
-			qs.r.places.found.Back()
-			qs.r.judgeNode(st, action.NodeKeep, append([]reason.Reason{keeps}, block...)...)
+		if block := qs.holds.forbidden(st); block != nil {
+			qs.places.found.Back()
+			qs.nodes.judge(st, action.NodeKeep, append([]reason.Reason{keeps}, block...)...)
 			continue
 		}
-		if why := qs.r.holds.neededOf(st, g.emptied+g.drying+1); why != nil {
-			qs.r.places.found.Back()
-			qs.r.judgeNode(st, action.NodeKeep, keeps, *why)
+		if why := qs.nodes.neededOf(st, g.emptied+g.drying+1); why != nil {
+			qs.places.found.Back()
+			qs.nodes.judge(st, action.NodeKeep, keeps, *why)
 			continue
 		}
-		qs.r.places.found.settle()
-		g.drying++
-		if block := qs.r.holds.notYet(st, qs.r.queue.limitOf(st)); block != nil && !busyElsewhere(block) {
-			qs.r.judgeNode(st, action.NodeKeep, append([]reason.Reason{keeps}, block...)...)
+		qs.places.found.settle()
+		qs.traffic.quiesce(g, 1)
+		if block := qs.holds.notYet(st, qs.queue.limitOf(st)); block != nil && !busyElsewhere(block) {
+			qs.nodes.judge(st, action.NodeKeep, append([]reason.Reason{keeps}, block...)...)
 			continue
 		}
 		qs.begin(st, dry.works)
@@ -127,9 +147,9 @@ func (qs *quiescing) consider(nodes []*candidate) {
 
 // holdDry has nodes that run dry already count: the others that are to hold their work hold it once.
 func (qs *quiescing) hold() {
-	for _, st := range qs.r.removable {
-		if st.OnLadder && !st.counted && st.Instance != nil && dries(st) && qs.r.places.find().leave(st.Facts) == nil {
-			qs.r.places.found.settle()
+	for _, st := range qs.nodes.removable {
+		if st.OnLadder && !st.counted && st.Instance != nil && dries(st) && qs.places.find().leave(st.Facts) == nil {
+			qs.places.found.settle()
 		}
 	}
 }
@@ -137,10 +157,10 @@ func (qs *quiescing) hold() {
 // couldGo says why the node is not one too many, nil when it is: others could hold all its pods. Then places have been found, to be settled
 // or taken back.
 func (qs *quiescing) couldGo(st *candidate) []reason.Reason {
-	if qs.r.places.receives(st.Facts) {
+	if qs.places.receives(st.Facts) {
 		return []reason.Reason{receiving(st)}
 	}
-	return qs.r.places.find().leave(st.Facts)
+	return qs.places.find().leave(st.Facts)
 }
 
 // busyElsewhere says whether a node has to wait only because others are on their way: one that runs dry is none of them.
@@ -150,15 +170,10 @@ func busyElsewhere(block []reason.Reason) bool {
 
 // runDry taints a node whose work is to be its last.
 func (qs *quiescing) begin(st *candidate, works []worker) {
-	st.going = true
-	st.group.Headroom.Lose(st.Name())
-	if qs.r.holds.stay != nil {
-		qs.r.holds.stay.Add(st.Object, -1)
-	}
+	qs.goes(st)
 	why := awaited(st, works)
-	removal := cluster.Removal{Since: qs.Now.Truncate(time.Second), Why: cluster.RunsDry}
-	qs.act(action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: false, Because: why})
-	qs.r.judgeNode(st, action.NodeDraining, told(why, works)...)
+	qs.taint(st, cluster.RunsDry, why)
+	qs.nodes.judge(st, action.NodeDraining, told(why, works)...)
 }
 
 // awaitWork waits on a node that runs dry. When nobody works there any more it steps on the ladder as any other does, with the pods that may be
@@ -169,30 +184,29 @@ func (qs *quiescing) awaitWork(st *candidate) {
 	refusal := exitOf(st, cluster.RanDry).May(st.group.Contract.Ladder)
 	switch {
 	case other != nil:
-		qs.r.takeDown(st, reason.New(reason.RemovalAbandoned, about), *other)
+		qs.giveBack(st, reason.New(reason.RemovalAbandoned, about), *other)
 	case len(works) > 0:
-		qs.r.judgeNode(st, action.NodeDraining, told(awaited(st, works), works)...)
+		qs.nodes.judge(st, action.NodeDraining, told(awaited(st, works), works)...)
 		qs.Wake(qs.Now.Add(ends(works)))
-	case qs.r.inFlight >= qs.Policy.Removal.Parallelism && !qs.r.deletions.queued(st) || len(st.Movers) > 0 && qs.r.drains >= qs.Policy.Removal.Drain.Parallelism:
-		qs.r.judgeNode(st, action.NodeDraining, reason.New(reason.RemovalBudget, about, "inflight", max(qs.r.inFlight, qs.r.drains), "limit", min(qs.Policy.Removal.Parallelism, qs.Policy.Removal.Drain.Parallelism)))
-	case qs.r.holds.neededOf(st, 1) != nil:
-		qs.r.takeDown(st, *qs.r.holds.neededOf(st, 1))
+	case qs.traffic.inFlight >= qs.Policy.Removal.Parallelism && !qs.deletions.queued(st) || len(st.Movers) > 0 && qs.traffic.drains >= qs.Policy.Removal.Drain.Parallelism:
+		qs.nodes.judge(st, action.NodeDraining, reason.New(reason.RemovalBudget, about, "inflight", max(qs.traffic.inFlight, qs.traffic.drains), "limit", min(qs.Policy.Removal.Parallelism, qs.Policy.Removal.Drain.Parallelism)))
+	case qs.nodes.neededOf(st, 1) != nil:
+		qs.giveBack(st, *qs.nodes.neededOf(st, 1))
 	case refusal != nil:
-		qs.r.judgeNode(st, action.NodeDraining, qs.HeldBy(about, st.group.GroupFacts, refusal)...)
-	case qs.r.evictions.budgetHolds(st) != nil: // it would be given back when the time for drains is over, and run dry anew
-		qs.r.judgeNode(st, action.NodeDraining, *qs.r.evictions.budgetHolds(st))
+		qs.nodes.judge(st, action.NodeDraining, qs.HeldBy(about, st.group.GroupFacts, refusal)...)
+	case qs.evictions.budgetHolds(st) != nil: // it would be given back when the time for drains is over, and run dry anew
+		qs.nodes.judge(st, action.NodeDraining, *qs.evictions.budgetHolds(st))
 	default:
 		if len(st.Movers) > 0 {
-			qs.r.drains++
-			qs.r.evictions.empties(st)
+			qs.traffic.drain()
+			qs.evictions.empties(st)
 		}
-		st.group.drying--
-		qs.r.step(st, cluster.RanDry)
+		qs.traffic.quiesce(st.group, -1)
+		qs.step(st, cluster.RanDry)
 		done := reason.New(reason.NodeRanDry, about, "pods", len(st.Movers))
-		removal := cluster.Removal{Since: qs.Now.Truncate(time.Second), Why: cluster.RanDry}
 		qs.Wake(qs.Now.Add(qs.Policy.Removal.Pause()))
-		qs.act(action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: qs.Policy.Removal.Delay.Exclusion > 0, Because: done})
-		qs.r.judgeNode(st, action.NodeDraining, done)
+		qs.taint(st, cluster.RanDry, done)
+		qs.nodes.judge(st, action.NodeDraining, done)
 	}
 }
 

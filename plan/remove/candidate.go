@@ -1,0 +1,61 @@
+package remove
+
+import (
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/grow"
+	"sluice.dev/sluice/plan/node"
+)
+
+// candidate is a node of a managed group within one cycle, about which its sight has not said the last word.
+type candidate struct {
+	*node.Facts
+	group *Outgoing // nil when it is of none that is managed
+	at    int       // its place among the snapshot's nodes
+	wait
+	going      bool      // steps on the ladder in this cycle
+	pinned     bool      // idle, but its group is at its minimum
+	kept       bool      // needed after all
+	counted    bool      // among its group's leaving nodes and those in flight
+	passedOver bool      // no pending pod is welcome on it
+	exit       node.Exit // how its machine is to go, once it is counted
+}
+
+// Outgoing is a group and its machines that leave.
+type Outgoing struct {
+	*grow.Order
+	leaving    int // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
+	unrepaired int // nodes that are not Ready and that its min keeps
+	drying     int // nodes that run dry, or could
+	emptied    int // further nodes of which this cycle found that they can be emptied with those that leave
+}
+
+// wait is how a node's timers stand.
+type wait struct {
+	removable time.Time // since when it could go without a break
+	since     time.Time // since when its limit runs: no earlier than removable
+	due       bool      // its limit is over
+}
+
+// exitOf is the machine of a node that is cordoned for that reason.
+func exitOf(st *candidate, why string) node.Exit {
+	e := node.Exit{Verb: fleet.Delete, Target: fleet.Target{UID: fleet.UID(st.Instance.UID), ID: string(st.Instance.ID), Clear: true, Idle: why == cluster.Idle, Person: why == cluster.AskedFor}}
+	if st.group.Parks && st.Instance.State != cluster.StateFailed {
+		e.Verb = fleet.Park
+	}
+	return e
+}
+
+// phase is how far a cordoned node is whose machine has not been asked to go.
+func phase(st *candidate) action.Outcome {
+	if len(st.Movers) > 0 || dries(st) {
+		return action.NodeDraining
+	}
+	return action.NodeCordoned
+}
+
+// dries says whether a node runs dry.
+func dries(st *candidate) bool { return st.Removal.Why == cluster.RunsDry }
