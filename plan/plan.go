@@ -29,9 +29,7 @@ func Decide(s *cluster.Snapshot, allowed *policy.Policy, m memory.Memory) (actio
 }
 
 func (d *decision) decide() (action.Plan, memory.Memory) {
-	d.growth.RestLostSizes()
-	d.growth.NoticeFailures()
-	d.growth.NoticeStrays()
+	d.growth.Failures.Notice()
 	d.room.LearnRunTimes()
 	d.room.OpenRoom()
 	d.room.Collect()
@@ -40,12 +38,11 @@ func (d *decision) decide() (action.Plan, memory.Memory) {
 	d.room.Order()
 	d.room.CollectGangs()
 	d.room.Bound()
-	d.growth.WholeGangs(func() {
+	d.growth.Rounds.Whole(func() {
 		d.room.PlacePending()
 		d.growth.Begin()
 		d.claims.KeepBuffers()
-		d.growth.KeepHeadroom()
-		d.growth.TellTurns()
+		d.growth.Headrooms.Keep()
 		d.growth.Request()
 	})
 	d.room.RememberPlaces()
@@ -75,12 +72,12 @@ func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m memo
 
 func (d *decision) finish() (action.Plan, memory.Memory) {
 	d.Wake(d.Policy.Next(d.Snapshot.Groups, d.Now))
-	p := action.Plan{Time: d.Now, Counted: d.room.Counted, Cost: d.growth.Cost, Measure: d.removal.Measure, Next: d.Next}
+	p := action.Plan{Time: d.Now, Counted: d.room.Counted, Cost: d.growth.Joint.Cost, Measure: d.removal.Measure, Next: d.Next}
 	for _, g := range d.growth.Grows {
 		p.Actions = append(p.Actions, g)
 	}
-	if d.growth.Ask != nil {
-		p.Actions = append(p.Actions, *d.growth.Ask)
+	if d.growth.Chain.Ask != nil {
+		p.Actions = append(p.Actions, *d.growth.Chain.Ask)
 	}
 	for _, g := range d.claims.Gates {
 		p.Actions = append(p.Actions, g)

@@ -261,20 +261,20 @@ func (d *Claims) KeepBuffers() {
 		return
 	}
 	slices.SortStableFunc(all, func(a, b *place.Demand) int { return cmp.Compare(b.Weight, a.Weight) })
-	pods, cost, wanted := d.Demands, d.Cost, map[*grow.Order]bool{}
+	pods, cost, wanted := d.Demands, d.Joint.Cost, map[*grow.Order]bool{}
 	for _, st := range d.Groups {
 		wanted[st] = st.Wanted
 	}
 	d.Demands = all
 	d.LineUp(d.stayingFirst())
 	d.FindPlaces()
-	if wanting := d.Wanting(); len(wanting) > 0 && d.Ask == nil {
+	if wanting := d.Wanting(); len(wanting) > 0 && d.Chain.Ask == nil {
 		c := d.Candidates(wanting, false)
 		d.awaitBurst(c)
 		d.GrowFor(c)
-		d.ExplainStuck(c)
+		d.Stuck.ExplainStuck(c)
 	}
-	d.Demands, d.Cost = pods, cost
+	d.Demands, d.Joint.Cost = pods, cost
 	for st, was := range wanted {
 		st.Wanted = was // no pod has asked
 	}
@@ -290,7 +290,7 @@ func (d *Claims) awaitBurst(c *grow.Candidates) {
 			d.Wake(ends)
 		}
 	}
-	d.LetWait(c, until)
+	d.Bursts.LetWait(c, until)
 }
 
 // stayingFirst orders nodes by how likely they are to stay: those that do whatever else happens, those that carry pods, the others.

@@ -66,14 +66,14 @@ func (c *Candidates) narrow() (narrowed bool, widen func() bool) {
 
 // Failing is how many nodes a group has of which none is Ready, 0 when one is. Those that start or leave, and those of machines that are switched off, do
 // not count. Another machine of the group would hardly fare better: it comes last.
-func (d *Growth) Failing(st *Order) (nodes int) {
+func (fl *Failures) Failing(st *Order) (nodes int) {
 	for _, in := range st.Instances {
-		n := d.Snapshot.Node(in.Node)
+		n := fl.Snapshot.Node(in.Node)
 		switch {
 		case n == nil || in.Stopped() || in.State != cluster.StateRunning || slices.Contains(st.Restarted, n):
 		case cluster.Ready(n.Object):
 			return 0
-		case !d.Starting(n):
+		case !fl.Starting(n):
 			nodes++
 		}
 	}

@@ -12,11 +12,11 @@ import (
 )
 
 // unready are the nodes of groups that have not come up in their time. Those whose time was over before the process began the one before has noticed.
-func (d *Growth) unready() map[cluster.GroupID][]*cluster.Node {
+func (fl *Failures) unready() map[cluster.GroupID][]*cluster.Node {
 	var all map[cluster.GroupID][]*cluster.Node
-	for _, at := range d.Memo.Passing {
-		v := d.Memo.Facts[at]
-		if v.Ready || v.Of < 0 || v.Instance == nil || !v.Instance.State.Expected() || !d.Policy.Growth.Late(v.Object, d.Now) || !d.Policy.Growth.Due(v.Object).After(d.Memory.Since) {
+	for _, at := range fl.Memo.Passing {
+		v := fl.Memo.Facts[at]
+		if v.Ready || v.Of < 0 || v.Instance == nil || !v.Instance.State.Expected() || !fl.Policy.Growth.Late(v.Object, fl.Now) || !fl.Policy.Growth.Due(v.Object).After(fl.Memory.Since) {
 			continue
 		}
 		if all == nil {
@@ -29,15 +29,15 @@ func (d *Growth) unready() map[cluster.GroupID][]*cluster.Node {
 
 // turnBreaker counts the machines that have run out of time since the last cycle, and closes the breaker when one has joined since they began to
 // be waited for, or when nothing has been tried for as long as a back-off is remembered. Of machines that came with one which joined none counts.
-func (d *Growth) turnBreaker(b memory.Breaker, st *Order, unjoined []*cluster.Instance, unready []*cluster.Node) memory.Breaker {
+func (fl *Failures) turnBreaker(b memory.Breaker, st *Order, unjoined []*cluster.Instance, unready []*cluster.Node) memory.Breaker {
 	if b.Equal(memory.Breaker{}) && len(unjoined) == 0 && len(unready) == 0 {
 		return b
 	}
-	joined, counted := d.LastJoin(st.ID), b.Last
-	if joined.After(b.Last) || d.Now.Sub(b.Last) > d.Policy.Growth.Backoff.Reset {
+	joined, counted := fl.LastJoin(st.ID), b.Last
+	if joined.After(b.Last) || fl.Now.Sub(b.Last) > fl.Policy.Growth.Backoff.Reset {
 		b.Machines = 0
 	}
-	if !d.Now.Before(b.Until) {
+	if !fl.Now.Before(b.Until) {
 		b.Kept, b.Until = "", time.Time{}
 	}
 	fails := func(since time.Time) bool {
@@ -54,11 +54,11 @@ func (d *Growth) turnBreaker(b memory.Breaker, st *Order, unjoined []*cluster.In
 		fails(n.Object.CreationTimestamp.Time)
 	}
 	for _, in := range unjoined {
-		if !fails(d.Waits(in)) {
+		if !fails(fl.Waits(in)) {
 			continue
 		}
-		if keep := d.Policy.Removal.Unregistered.Keep; b.Open() && keep > 0 {
-			b.Kept, b.Until = in.UID, d.Now.Add(keep)
+		if keep := fl.Policy.Removal.Unregistered.Keep; b.Open() && keep > 0 {
+			b.Kept, b.Until = in.UID, fl.Now.Add(keep)
 		}
 	}
 	if st.Usable() && b.Machines+len(unjoined)+len(unready) == 0 {
@@ -68,23 +68,15 @@ func (d *Growth) turnBreaker(b memory.Breaker, st *Order, unjoined []*cluster.In
 }
 
 // strays says that so many of the group's machines run and are no nodes that it gets no more of them (S-35); nil when it may have more.
-func (d *Growth) strays(st *Order) *reason.Reason {
-	if d.Fleet == nil {
+func (fl *Failures) strays(st *Order) *reason.Reason {
+	if fl.Fleet == nil {
 		return nil
 	}
-	n := d.Fleet.Bounds(fleet.GroupID(st.ID)).Strays
+	n := fl.Fleet.Bounds(fleet.GroupID(st.ID)).Strays
 	if n < fleet.UsualStrays {
 		return nil
 	}
-	return new(reason.New(reason.GroupStrays, reason.Group(string(st.ID)), "machines", n, "limit", d.Policy.Growth.Node.ProvisionTime))
-}
-
-// tries says that the group gets one machine at a time and has it, with extra ones beyond those that it adds; nil when it may have one more.
-func (d *Growth) tries(st *Order, extra int) *reason.Reason {
-	if b := d.Memory.Groups[st.ID].Breaker; !b.Open() || st.Coming+st.Adding+extra < 1 {
-		return nil
-	}
-	return new(Broken(st.ID))
+	return new(reason.New(reason.GroupStrays, reason.Group(string(st.ID)), "machines", n, "limit", fl.Policy.Growth.Node.ProvisionTime))
 }
 
 // Broken says that the group's breaker is open.
@@ -94,30 +86,30 @@ func Broken(g cluster.GroupID) reason.Reason {
 
 // Inspected says until when the machine is kept so that somebody can find out why it never became a node; nil when it is not, or when its group
 // or the whole cluster has no room for another one beside it.
-func (d *Growth) Inspected(st *Order, in *cluster.Instance) *reason.Reason {
-	b := d.Memory.Groups[st.ID].Breaker
-	if b.Kept != in.UID || d.Believed(st.GroupFacts)+st.Adding >= st.Max || d.inTheWay(st) {
+func (fl *Failures) Inspected(st *Order, in *cluster.Instance) *reason.Reason {
+	b := fl.Memory.Groups[st.ID].Breaker
+	if b.Kept != in.UID || fl.Believed(st.GroupFacts)+st.Adding >= st.Max || fl.inTheWay(st) {
 		return nil
 	}
-	d.Wake(b.Until)
+	fl.Wake(b.Until)
 	return new(reason.New(reason.MachineInspected, reason.Instance(string(st.ID), string(in.ID)), "until", b.Until.Format(time.RFC3339)))
 }
 
 // inTheWay says whether one machine of the group is what keeps some group from another one, as a limit of the whole cluster or a ceiling has it.
-func (d *Growth) inTheWay(st *Order) bool {
-	with := d.totals()
+func (fl *Failures) inTheWay(st *Order) bool {
+	with := fl.limits.totals()
 	without := with
 	without.Add(st.Template, -1)
-	return slices.ContainsFunc(d.Snapshot.Groups, func(g *cluster.Group) bool {
-		other := d.Groups[g.ID]
+	return slices.ContainsFunc(fl.Snapshot.Groups, func(g *cluster.Group) bool {
+		other := fl.Groups[g.ID]
 		switch {
-		case g.Template == nil || d.Believed(other.GroupFacts)+other.Adding >= g.Max:
+		case g.Template == nil || fl.Believed(other.GroupFacts)+other.Adding >= g.Max:
 			return false
-		case d.clusterLimit(other, with) != nil && d.clusterLimit(other, without) == nil:
+		case fl.limits.clusterLimit(other, with) != nil && fl.limits.clusterLimit(other, without) == nil:
 			return true
 		}
-		room, why, until := d.ceilings.Room(g)
-		return room <= 0 && until.IsZero() && slices.ContainsFunc(d.Policy.Ceilings(st.Group), func(c policy.GroupCeiling) bool { // only a removal makes room
+		room, why, until := fl.limits.ceilings.Room(g)
+		return room <= 0 && until.IsZero() && slices.ContainsFunc(fl.Policy.Ceilings(st.Group), func(c policy.GroupCeiling) bool { // only a removal makes room
 			return c.String() == why.Facts["ceiling"]
 		})
 	})

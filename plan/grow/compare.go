@@ -27,11 +27,11 @@ type rival struct {
 
 // weigh says of groups that grow what the nearest other group would have cost, and of those that could have grown for the same pods by whom they were
 // outweighed.
-func (d *Growth) weigh(c *Candidates, b *mix) {
+func (jt *Joint) weigh(c *Candidates, b *mix) {
 	weighed := 0
 	for i, st := range c.Groups {
 		pods := c.servedBy(st)
-		if len(d.Snapshot.Groups) < 2 || st.Adding <= st.raised || len(pods) == 0 || weighed == weighedGroups {
+		if len(jt.Snapshot.Groups) < 2 || st.Adding <= st.raised || len(pods) == 0 || weighed == weighedGroups {
 			continue
 		}
 		weighed++
@@ -39,13 +39,13 @@ func (d *Growth) weigh(c *Candidates, b *mix) {
 		rivals := c.rivals(b, i, pods)
 		against := "no other group takes these pods"
 		if len(rivals) > 0 {
-			against = "against " + d.versus(b, rivals[0])
+			against = "against " + jt.versus(b, rivals[0])
 		}
 		cost := b.inWords(st, machines) + b.unit()
 		r := reason.New(reason.Weighed, reason.Group(string(st.ID)), "machines", plural(machines, "machine"), "cost", cost, "against", against)
 		st.Weighed = &r
 		for _, o := range rivals {
-			if o.Adding == 0 && o.Weighed == nil && o.misses == 0 && d.MostMore(o.Order) > 0 {
+			if o.Adding == 0 && o.Weighed == nil && o.misses == 0 && jt.limits.MostMore(o.Order) > 0 {
 				r := reason.New(reason.Outweighed, reason.Group(string(o.ID)), "group", st.ID, "machines", machines, "cost", cost, "instead", o.inWords(b))
 				o.Weighed = &r
 			}
@@ -109,9 +109,9 @@ func atLeast(pods []batch, free []int64) int {
 }
 
 // versus is the nearest rival in words.
-func (d *Growth) versus(b *mix, r rival) string {
+func (jt *Joint) versus(b *mix, r rival) string {
 	one := fmt.Sprintf("%s: %s", r.ID, r.inWords(b))
-	switch more := d.MostMore(r.Order) + r.Adding - r.raised; {
+	switch more := jt.limits.MostMore(r.Order) + r.Adding - r.raised; {
 	case r.misses > 0:
 		one += fmt.Sprintf(" without %s that it does not take", plural(r.misses, "pod"))
 	case more == 0:

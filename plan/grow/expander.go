@@ -186,15 +186,15 @@ type assumed map[cluster.GroupID]float64
 
 // assumePrices assumes prices for those of the groups that have none, and says so of them; none where no group of the cluster has a price. An
 // assumption is too high rather than too low: what is known to be cheap is bought first.
-func (d *Growth) assumePrices(groups []*Order) assumed {
+func (o *Orders) assumePrices(groups []*Order) assumed {
 	var out assumed
 	for _, st := range groups {
 		if st.PriceUSDPerHour > 0 {
 			continue
 		}
-		price, by := d.asMuch(st, func(g *cluster.Group) bool { return sameKinds(st.Template, g.Template) })
+		price, by := o.asMuch(st, func(g *cluster.Group) bool { return sameKinds(st.Template, g.Template) })
 		if price == 0 {
-			price, by = d.asMuch(st, func(*cluster.Group) bool { return true })
+			price, by = o.asMuch(st, func(*cluster.Group) bool { return true })
 		}
 		if price == 0 {
 			return nil
@@ -209,8 +209,8 @@ func (d *Growth) assumePrices(groups []*Order) assumed {
 }
 
 // asMuch is what machines cost that have as much of everything as one of the group, of the dearest group that is like; 0 when there is none.
-func (d *Growth) asMuch(st *Order, like func(*cluster.Group) bool) (price float64, of cluster.GroupID) {
-	for _, g := range d.Snapshot.Groups {
+func (o *Orders) asMuch(st *Order, like func(*cluster.Group) bool) (price float64, of cluster.GroupID) {
+	for _, g := range o.Snapshot.Groups {
 		if g.PriceUSDPerHour <= 0 || g.Template == nil || place.Weight(g.Template.Status.Allocatable) == 0 || !like(g) {
 			continue
 		}

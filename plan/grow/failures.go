@@ -15,88 +15,101 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// NoticeFailures turns what the cloud reported after it had accepted a growth into back-offs, once for each failure (S-33), and
+// Failures are what keeps groups from growing for a while.
+type Failures struct {
+	*Orders
+	limits *Limits
+}
+
+// Notice takes in what failed since the last cycle: it becomes backoffs, and strays keep their group from growing.
+func (fl *Failures) Notice() {
+	fl.restLostSizes()
+	fl.noticeFailures()
+	fl.noticeStrays()
+}
+
+// noticeFailures turns what the cloud reported after it had accepted a growth into back-offs, once for each failure (S-33), and
 // finds for every group why it may not grow.
-func (d *Growth) NoticeFailures() {
-	if d.Memory.Since.IsZero() {
-		d.Memory.Since = d.Now
+func (fl *Failures) noticeFailures() {
+	if fl.Memory.Since.IsZero() {
+		fl.Memory.Since = fl.Now
 	}
-	d.LearnBoots()
-	d.NoticeLost()
-	d.NoticeRestarts()
-	late := d.unready()
-	for _, g := range d.Snapshot.Groups {
-		m, failures := d.Memory.Groups[g.ID], 0
-		unjoined, unready := d.Unjoined(d.Groups[g.ID].GroupFacts), late[g.ID]
-		if b := d.turnBreaker(m.Breaker, d.Groups[g.ID], unjoined, unready); !b.Equal(m.Breaker) {
+	fl.LearnBoots()
+	fl.NoticeLost()
+	fl.NoticeRestarts()
+	late := fl.unready()
+	for _, g := range fl.Snapshot.Groups {
+		m, failures := fl.Memory.Groups[g.ID], 0
+		unjoined, unready := fl.Unjoined(fl.Groups[g.ID].GroupFacts), late[g.ID]
+		if b := fl.turnBreaker(m.Breaker, fl.Groups[g.ID], unjoined, unready); !b.Equal(m.Breaker) {
 			m.Breaker = b
-			d.Remember(g.ID, m)
+			fl.Remember(g.ID, m)
 		}
-		for _, f := range d.failuresOf(g, unjoined, unready) {
+		for _, f := range fl.failuresOf(g, unjoined, unready) {
 			if !f.At.After(m.Noticed) {
 				continue
 			}
 			m.Noticed = f.At
 			failures++
-			f.At = d.Now
+			f.At = fl.Now
 			if f.Rest > 0 {
 				m.Backoff = m.Backoff.Brief(f)
 				continue
 			}
-			m.Backoff = m.Backoff.Failed(f, g.Capacity-len(d.Groups[g.ID].Faulty), max(m.Capacity, g.Capacity), d.Policy)
+			m.Backoff = m.Backoff.Failed(f, g.Capacity-len(fl.Groups[g.ID].Faulty), max(m.Capacity, g.Capacity), fl.Policy)
 		}
 		if failures > 0 {
-			d.Remember(g.ID, m)
+			fl.Remember(g.ID, m)
 		}
-		d.Groups[g.ID].Blocked = d.blockedBy(g, m)
+		fl.Groups[g.ID].Blocked = fl.blockedBy(g, m)
 	}
 }
 
 // failuresOf are the failures of a group's operations and machines. A machine that never joined, or whose node is not Ready, failed when its time ran out;
 // one that is lost says nothing of the next ones.
-func (d *Growth) failuresOf(g *cluster.Group, unjoined []*cluster.Instance, unready []*cluster.Node) []cluster.Failure {
+func (fl *Failures) failuresOf(g *cluster.Group, unjoined []*cluster.Instance, unready []*cluster.Node) []cluster.Failure {
 	var fs []cluster.Failure
 	if g.Failure != nil {
 		fs = append(fs, *g.Failure)
 	}
-	st := d.Groups[g.ID]
+	st := fl.Groups[g.ID]
 	for _, in := range st.Faulty {
 		if in.Failure != nil {
 			fs = append(fs, *in.Failure)
 		}
 	}
 	for _, in := range unjoined {
-		why := d.NeverJoined(reason.Instance(string(g.ID), string(in.ID)), in)
-		fs = append(fs, cluster.Failure{At: d.Waits(in).Add(d.Policy.Growth.Node.ProvisionTime), Code: "NeverJoined", Message: why.Sentence()})
+		why := fl.NeverJoined(reason.Instance(string(g.ID), string(in.ID)), in)
+		fs = append(fs, cluster.Failure{At: fl.Waits(in).Add(fl.Policy.Growth.Node.ProvisionTime), Code: "NeverJoined", Message: why.Sentence()})
 	}
 	for _, n := range unready {
-		why := reason.New(reason.NodeNeverReady, reason.Node(n.Name()), "node", n.Name(), "age", d.Now.Sub(n.Object.CreationTimestamp.Time).Truncate(time.Second), "limit", d.Policy.Growth.Node.StartupTime)
-		fs = append(fs, cluster.Failure{At: d.Policy.Growth.Due(n.Object), Code: string(reason.NodeNeverReady), Message: why.Sentence()})
+		why := reason.New(reason.NodeNeverReady, reason.Node(n.Name()), "node", n.Name(), "age", fl.Now.Sub(n.Object.CreationTimestamp.Time).Truncate(time.Second), "limit", fl.Policy.Growth.Node.StartupTime)
+		fs = append(fs, cluster.Failure{At: fl.Policy.Growth.Due(n.Object), Code: string(reason.NodeNeverReady), Message: why.Sentence()})
 	}
 	return fs
 }
 
-func (d *Growth) blockedBy(g *cluster.Group, m memory.GroupMemory) *reason.Reason {
+func (fl *Failures) blockedBy(g *cluster.Group, m memory.GroupMemory) *reason.Reason {
 	about := reason.Group(string(g.ID))
 	because := func(r reason.Reason) *reason.Reason { return &r }
-	proof, strays := g.Contradicts(d.Memo.Doubtful), d.strays(d.Groups[g.ID])
+	proof, strays := g.Contradicts(fl.Memo.Doubtful), fl.strays(fl.Groups[g.ID])
 	switch {
 	case g.AwaitsAnswer():
 		return because(reason.New(reason.GroupAsked, about, "capacity", g.Asked))
 	case g.Problem != "":
 		return because(reason.New(reason.GroupUnreadable, about, readAgain(g, "message", g.Problem)...))
-	case !d.Groups[g.ID].Usable():
+	case !fl.Groups[g.ID].Usable():
 		return because(reason.New(reason.GroupIncomplete, about, readAgain(g)...))
 	case proof != nil:
 		return because(reason.New(reason.GroupContradicted, about, "node", proof.Name()))
 	case !g.Deleted.IsZero():
 		return because(reason.New(reason.GroupDeleted, about, "since", g.Deleted.Format(time.RFC3339)))
-	case d.Groups[g.ID].Paused != nil:
-		return d.Groups[g.ID].Paused
-	case d.Groups[g.ID].Servers:
-		return because(d.Controlled(g.ID))
-	case m.Backoff.Until.After(d.Now) && m.Backoff.Ceiling <= d.Believed(d.Groups[g.ID].GroupFacts):
-		return because(d.backingOff(g.ID, m.Backoff))
+	case fl.Groups[g.ID].Paused != nil:
+		return fl.Groups[g.ID].Paused
+	case fl.Groups[g.ID].Servers:
+		return because(fl.Controlled(g.ID))
+	case m.Backoff.Until.After(fl.Now) && m.Backoff.Ceiling <= fl.Believed(fl.Groups[g.ID].GroupFacts):
+		return because(fl.limits.backingOff(g.ID, m.Backoff))
 	case strays != nil:
 		return strays
 	case g.Template == nil:
@@ -114,53 +127,47 @@ func readAgain(g *cluster.Group, facts ...any) []any {
 	return append(facts, "until", until, "next", "; it is read again at "+until)
 }
 
-// backingOff says until when and why a group does not grow, or not beyond what is left of a quota.
-func (d *Growth) backingOff(id cluster.GroupID, b memory.Backoff) reason.Reason {
-	d.Wake(b.Until)
-	return reason.New(reason.GroupBackoff, reason.Group(string(id)), "until", b.Until.Format(time.RFC3339), "code", b.Code, "message", b.Message)
-}
-
 // spotTaken is the code of the back-off of a size in a zone where the cloud takes spot machines away.
 const spotTaken = "SpotTaken"
 
-// RestLostSizes has the size of a spot machine that the cloud takes away rest in its zone: what is asked for there next would be taken away
+// restLostSizes has the size of a spot machine that the cloud takes away rest in its zone: what is asked for there next would be taken away
 // as well, or not come at all. A group that spans zones passes that zone over, one that does not rests, as long as another group may grow in its place. It counts
 // whether an agent has told of it or the machine was seen to leave, and once for each machine. A notice that is taken back has not been.
-func (d *Growth) RestLostSizes() {
+func (fl *Failures) restLostSizes() {
 	var uids []string
-	for _, n := range d.Memo.Spot {
-		uid, zone, taken := d.takenAway(n)
-		known := slices.Contains(d.Memory.Taken, uid)
+	for _, n := range fl.Memo.Spot {
+		uid, zone, taken := fl.takenAway(n)
+		known := slices.Contains(fl.Memory.Taken, uid)
 		if uid == "" || !taken && !known {
 			continue
 		}
 		if uids = append(uids, uid); !known {
-			d.restSize(d.Groups[n.Group].Size, zone)
+			fl.restSize(fl.Groups[n.Group].Size, zone)
 		}
 	}
 	slices.Sort(uids)
-	if uids = slices.Compact(uids); slices.Equal(uids, d.Memory.Taken) {
+	if uids = slices.Compact(uids); slices.Equal(uids, fl.Memory.Taken) {
 		return
 	}
-	for _, g := range d.Snapshot.Groups {
+	for _, g := range fl.Snapshot.Groups {
 		for _, in := range g.Instances {
-			if g.Spot && in.State == cluster.StateRunning && slices.Contains(d.Memory.Taken, in.UID) && !slices.Contains(uids, in.UID) {
-				d.wakeSize(g.Size, in.Zone)
+			if g.Spot && in.State == cluster.StateRunning && slices.Contains(fl.Memory.Taken, in.UID) && !slices.Contains(uids, in.UID) {
+				fl.wakeSize(g.Size, in.Zone)
 			}
 		}
 	}
-	d.Memory.Taken = uids
+	fl.Memory.Taken = uids
 }
 
 // wakeSize ends the rest of spot groups of the size in the zone, unless another machine of theirs is taken away.
-func (d *Growth) wakeSize(size, zone string) {
-	for _, n := range d.Memo.Spot {
-		if _, at, taken := d.takenAway(n); taken && at == zone && strings.EqualFold(d.Groups[n.Group].Size, size) {
+func (fl *Failures) wakeSize(size, zone string) {
+	for _, n := range fl.Memo.Spot {
+		if _, at, taken := fl.takenAway(n); taken && at == zone && strings.EqualFold(fl.Groups[n.Group].Size, size) {
 			return
 		}
 	}
-	for _, g := range d.Snapshot.Groups {
-		if m := d.Memory.Groups[g.ID]; sameSpot(g, size, zone) {
+	for _, g := range fl.Snapshot.Groups {
+		if m := fl.Memory.Groups[g.ID]; sameSpot(g, size, zone) {
 			if m.Backoff.Code == spotTaken {
 				m.Backoff = memory.Backoff{}
 			}
@@ -168,7 +175,7 @@ func (d *Growth) wakeSize(size, zone string) {
 				m.Astray = maps.Clone(m.Astray)
 				delete(m.Astray, zone)
 			}
-			d.Remember(g.ID, m)
+			fl.Remember(g.ID, m)
 		}
 	}
 }
@@ -180,10 +187,10 @@ func sameSpot(g *cluster.Group, size, zone string) bool {
 
 // takenAway says which machine the node is or was, where, and whether the cloud takes it away. Who else had it leave does not show: a
 // person's hand counts as well. That a machine is in no list any more has to be said by a whole one, of a node that is silent.
-func (d *Growth) takenAway(n *cluster.Node) (uid, zone string, taken bool) {
+func (fl *Failures) takenAway(n *cluster.Node) (uid, zone string, taken bool) {
 	in := n.Instance
 	if in == nil {
-		g := d.Groups[n.Group]
+		g := fl.Groups[n.Group]
 		gone := len(n.Suspects) == 0 && !cluster.Ready(n.Object) && g.Usable() && g.Standing() == g.Capacity
 		return n.Was().UID, n.Object.Labels[corev1.LabelTopologyZone], gone
 	}
@@ -196,37 +203,37 @@ func (d *Growth) takenAway(n *cluster.Node) (uid, zone string, taken bool) {
 }
 
 // restSize has all spot groups of the size rest in the zone.
-func (d *Growth) restSize(size, zone string) {
-	f := cluster.Failure{At: d.Now, Code: spotTaken, Message: fmt.Sprintf("the cloud takes spot machines of size %s away", size)}
+func (fl *Failures) restSize(size, zone string) {
+	f := cluster.Failure{At: fl.Now, Code: spotTaken, Message: fmt.Sprintf("the cloud takes spot machines of size %s away", size)}
 	if zone != "" && zone != "0" { // which is what machines outside of all zones say
 		f.Message += " in zone " + zone
 	}
 	same := func(g *cluster.Group) bool { return sameSpot(g, size, zone) }
-	instead := slices.ContainsFunc(d.Snapshot.Groups, func(g *cluster.Group) bool {
-		return !same(g) && g.Template != nil && g.Usable() && g.Capacity < g.Max && !d.Memory.Groups[g.ID].Backoff.Until.After(d.Now)
+	instead := slices.ContainsFunc(fl.Snapshot.Groups, func(g *cluster.Group) bool {
+		return !same(g) && g.Template != nil && g.Usable() && g.Capacity < g.Max && !fl.Memory.Groups[g.ID].Backoff.Until.After(fl.Now)
 	})
-	for _, g := range d.Snapshot.Groups {
-		m := d.Memory.Groups[g.ID]
+	for _, g := range fl.Snapshot.Groups {
+		m := fl.Memory.Groups[g.ID]
 		switch {
 		case !same(g):
 			continue
 		case len(g.Zones) > 1:
-			m.Astray = memory.With(m.Astray, zone, m.Astray[zone].Failed(f, 0, 0, d.Policy))
+			m.Astray = memory.With(m.Astray, zone, m.Astray[zone].Failed(f, 0, 0, fl.Policy))
 		case instead:
-			m.Backoff = m.Backoff.Failed(f, g.Capacity, max(m.Capacity, g.Capacity), d.Policy)
+			m.Backoff = m.Backoff.Failed(f, g.Capacity, max(m.Capacity, g.Capacity), fl.Policy)
 		default:
 			continue
 		}
-		d.Remember(g.ID, m)
+		fl.Remember(g.ID, m)
 	}
 }
 
-// NoticeStrays finds out where the machines came up that groups over several zones were asked for. A zone that has fewer than was assumed,
+// noticeStrays finds out where the machines came up that groups over several zones were asked for. A zone that has fewer than was assumed,
 // while another has more, is passed over for a while: the cloud had its reasons to put its machine elsewhere, and asking again at once would buy
 // another one there (S-31). It is judged when the zones of all machines are known.
-func (d *Growth) NoticeStrays() {
-	for _, g := range d.Snapshot.Groups {
-		st, m := d.Groups[g.ID], d.Memory.Groups[g.ID]
+func (fl *Failures) noticeStrays() {
+	for _, g := range fl.Snapshot.Groups {
+		st, m := fl.Groups[g.ID], fl.Memory.Groups[g.ID]
 		if m.Awaited == nil || !st.Usable() || m.Requested.After(g.Read.At) {
 			continue
 		}
@@ -235,11 +242,11 @@ func (d *Growth) NoticeStrays() {
 			continue
 		}
 		for _, zone := range astray(m.Awaited, has) {
-			f := cluster.Failure{At: d.Now, Code: "OtherZone", Message: fmt.Sprintf("a machine that was to come up in %s came up elsewhere", zone)}
-			m.Astray = memory.With(m.Astray, zone, m.Astray[zone].Failed(f, 0, 0, d.Policy))
+			f := cluster.Failure{At: fl.Now, Code: "OtherZone", Message: fmt.Sprintf("a machine that was to come up in %s came up elsewhere", zone)}
+			m.Astray = memory.With(m.Astray, zone, m.Astray[zone].Failed(f, 0, 0, fl.Policy))
 		}
 		m.Awaited = nil
-		d.Remember(g.ID, m)
+		fl.Remember(g.ID, m)
 	}
 }
 
@@ -259,14 +266,14 @@ func astray(awaited, has map[string]int) []string {
 }
 
 // PassedZones are the group's zones that are passed over, with the reason of each.
-func (d *Growth) PassedZones(st *Order) map[string]reason.Reason {
+func (fl *Failures) PassedZones(st *Order) map[string]reason.Reason {
 	passed := map[string]reason.Reason{}
 	if st.Rotation == nil {
 		return nil
 	}
 	for _, zone := range st.Zones {
 		if !slices.Contains(st.Rotation.Zones, zone) {
-			rest, why := d.Memory.Groups[st.ID].Astray[zone], "a machine that was to come up there came up elsewhere"
+			rest, why := fl.Memory.Groups[st.ID].Astray[zone], "a machine that was to come up there came up elsewhere"
 			if rest.Code == spotTaken {
 				why = rest.Message
 			}
@@ -277,7 +284,7 @@ func (d *Growth) PassedZones(st *Order) map[string]reason.Reason {
 }
 
 // turnsOf is how the zones of a group take turns from now on, in one word: "" for a group that spans none.
-func (d *Growth) turnsOf(st *Order) string {
+func (fl *Failures) turnsOf(st *Order) string {
 	if st.Rotation == nil {
 		return ""
 	}
@@ -285,7 +292,7 @@ func (d *Growth) turnsOf(st *Order) string {
 	for _, zone := range st.Rotation.Zones {
 		fmt.Fprintf(&b, "%s %d ", zone, st.Reaches(zone, 1))
 	}
-	passed := d.PassedZones(st)
+	passed := fl.PassedZones(st)
 	for _, zone := range slices.Sorted(maps.Keys(passed)) {
 		fmt.Fprintf(&b, "%s %s ", zone, passed[zone].Facts["until"])
 	}
@@ -293,11 +300,11 @@ func (d *Growth) turnsOf(st *Order) string {
 }
 
 // passesOver says that a machine of the group would take the pod in a zone that is passed over, nil when none would.
-func (d *Growth) passesOver(st *Order, p *cluster.Pod) *reason.Reason {
-	passed := d.PassedZones(st)
+func (fl *Failures) passesOver(st *Order, p *cluster.Pod) *reason.Reason {
+	passed := fl.PassedZones(st)
 	for _, zone := range slices.Sorted(maps.Keys(passed)) {
 		fits := false
-		d.OnEmpty(st.Incoming, zone, func(h scheduling.Handle) { fits = d.Check.Room(p.Class, h) > 0 })
+		fl.OnEmpty(st.Incoming, zone, func(h scheduling.Handle) { fits = fl.Check.Room(p.Class, h) > 0 })
 		if fits {
 			why := passed[zone]
 			return &why

@@ -15,8 +15,8 @@ type machines struct {
 	row  *scheduling.Row
 }
 
-func (d *Growth) machines(open []*machine) *machines {
-	ms := &machines{by: make(map[scheduling.Handle]*machine, len(open)), row: d.Check.Row()}
+func (jt *Joint) machines(open []*machine) *machines {
+	ms := &machines{by: make(map[scheduling.Handle]*machine, len(open)), row: jt.Check.Row()}
 	for _, m := range open {
 		ms.add(m)
 	}
@@ -32,51 +32,51 @@ func (ms *machines) add(more ...*machine) {
 }
 
 // fill places pods of the demand on machines that take them.
-func (d *Growth) fill(ms *machines, w *wanted) int {
-	return ms.row.Fill(w.Of, w.Left(), func(h scheduling.Handle, n int) { d.granted(ms.by[h], w, n) })
+func (jt *Joint) fill(ms *machines, w *wanted) int {
+	return ms.row.Fill(w.Of, w.Left(), func(h scheduling.Handle, n int) { jt.granted(ms.by[h], w, n) })
 }
 
 // settle shows the pods that mind each other to the checker: first on the machines that were meant for them; then whoever is left on all
 // nodes and on further machines, as long as a group may add some and one of them takes such a pod. Machines on which nobody was let stay
 // are given up. All of it is tried again until nothing changes: every pod that finds a place, and every empty machine that goes, may be what
 // another one waited for.
-func (d *Growth) settle(c *Candidates, b *mix, open []*machine) {
+func (jt *Joint) settle(c *Candidates, b *mix, open []*machine) {
 	if !c.tells() {
 		return
 	}
-	ms := d.machines(open)
+	ms := jt.machines(open)
 	for _, m := range open {
 		for _, p := range m.meant {
-			d.Check.Row(m.handle).Fill(p.Of, min(p.n, p.Left()), func(_ scheduling.Handle, n int) { d.granted(m, p.wanted, n) })
+			jt.Check.Row(m.handle).Fill(p.Of, min(p.n, p.Left()), func(_ scheduling.Handle, n int) { jt.granted(m, p.wanted, n) })
 		}
 	}
 	for again := true; again; {
-		again = d.fillKnown(c)
+		again = jt.fillKnown(c)
 		for _, w := range c.wanted {
-			if w.Left() > 0 && d.fill(ms, w) > 0 {
+			if w.Left() > 0 && jt.fill(ms, w) > 0 {
 				again = true
 			}
 			for w.Left() > 0 {
-				more := d.further(c, b, w)
+				more := jt.further(c, b, w)
 				if len(more) == 0 {
 					break
 				}
 				again = true
 				ms.add(more...)
-				d.fill(ms, w)
+				jt.fill(ms, w)
 			}
 		}
-		again = d.closeEmpty(ms) || again
+		again = jt.closeEmpty(ms) || again
 	}
 }
 
 // fillKnown places pods that mind others on nodes that are there or coming, and says whether any found a place.
-func (d *Growth) fillKnown(c *Candidates) bool {
+func (jt *Joint) fillKnown(c *Candidates) bool {
 	placed := 0
 	for _, w := range c.wanted {
 		if w.depends && w.Left() > 0 {
-			placed += d.There.Fill(w.Of, w.Left(), func(h scheduling.Handle, n int) { d.PlaceThere(w.Demand, h, n) })
-			placed += d.Coming.Fill(w.Of, w.Left(), func(h scheduling.Handle, n int) { d.PlaceComing(w.Demand, h, n) })
+			placed += jt.There.Fill(w.Of, w.Left(), func(h scheduling.Handle, n int) { jt.PlaceThere(w.Demand, h, n) })
+			placed += jt.Coming.Fill(w.Of, w.Left(), func(h scheduling.Handle, n int) { jt.PlaceComing(w.Demand, h, n) })
 		}
 	}
 	return placed > 0
@@ -84,20 +84,20 @@ func (d *Growth) fillKnown(c *Candidates) bool {
 
 // closeEmpty gives up machines on which nobody was let stay, and says whether there were any. Those of a group that spans zones stay after which
 // the turn of another one's zone comes.
-func (d *Growth) closeEmpty(ms *machines) bool {
+func (jt *Joint) closeEmpty(ms *machines) bool {
 	closed := map[*machine]bool{}
 	for _, m := range slices.Backward(ms.open) {
 		if m.pods > 0 || m.zone != "" && !m.last() {
 			continue
 		}
 		closed[m] = true
-		name := d.Check.Name(m.handle)
-		d.Check.Remove(name)
-		if d.Witness != nil {
-			d.Witness.Closes(name)
+		name := jt.Check.Name(m.handle)
+		jt.Check.Remove(name)
+		if jt.Witness != nil {
+			jt.Witness.Closes(name)
 		}
 		m.of.Adding--
-		d.ceilings.Take(m.of.Group, -1)
+		jt.limits.ceilings.Take(m.of.Group, -1)
 		if m.zone != "" {
 			m.of.Opened--
 			m.of.fresh = m.of.fresh[:len(m.of.fresh)-1]
@@ -165,7 +165,7 @@ func seated(all []*seats, st *Order, zone string, m *machine) []*seats {
 // seat opens machines in the order in which zones take turns: each that is meant for a zone in its turn, the others wherever nobody is. It
 // stops where a machine would come up for nobody, and returns those that were opened: whoever was meant for the others is left to [further],
 // which weighs what it costs to wait for a zone's turn.
-func (d *Growth) seat(s *seats) []*machine {
+func (jt *Joint) seat(s *seats) []*machine {
 	var open []*machine
 	for {
 		zone := s.of.NextZone()
@@ -174,13 +174,13 @@ func (d *Growth) seat(s *seats) []*machine {
 		if len(tied) > 0 {
 			from = &tied
 		}
-		if len(*from) == 0 || d.limit(s.of, d.totals(), 0) != nil {
+		if len(*from) == 0 || jt.limits.limit(s.of, jt.limits.totals(), 0) != nil {
 			return open
 		}
 		m := (*from)[0]
 		*from = (*from)[1:]
 		s.tied[zone] = tied
-		m.handle = d.Adopt(s.of, 1)[0]
+		m.handle = jt.additions.Adopt(s.of, 1)[0]
 		m.take(s.of, s.of.Opened-1)
 		open = append(open, m)
 	}
@@ -189,7 +189,7 @@ func (d *Growth) seat(s *seats) []*machine {
 // further adds machines until one takes a pod of the demand, of the group where that costs least for each pod that would fit on that one; none
 // where no group's does. A group that spans zones may have to add several. Of equal costs for pods that mind zones those win that are of one
 // zone alone: they keep what they promise.
-func (d *Growth) further(c *Candidates, b *mix, w *wanted) []*machine {
+func (jt *Joint) further(c *Candidates, b *mix, w *wanted) []*machine {
 	type choice struct {
 		at   site
 		cost float64
@@ -210,10 +210,10 @@ func (d *Growth) further(c *Candidates, b *mix, w *wanted) []*machine {
 	slices.SortStableFunc(choices, func(x, y choice) int {
 		return cmp.Or(cmp.Compare(x.cost, y.cost), node.Btoi(y.at.Spot)-node.Btoi(x.at.Spot), node.Btoi(w.zonal && x.at.zone != "")-node.Btoi(w.zonal && y.at.zone != ""))
 	})
-	total := d.totals()
+	total := jt.limits.totals()
 	for _, x := range choices {
-		if open := d.reach(x.at.Order, w, total, 0); len(open) > 0 {
-			d.admit(x.at.Order, open)
+		if open := jt.turns.reach(x.at.Order, w, total, 0); len(open) > 0 {
+			jt.additions.admit(x.at.Order, open)
 			return x.at.added(open...)
 		}
 	}

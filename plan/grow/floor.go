@@ -22,9 +22,9 @@ func (d *Growth) raiseFloors() {
 			continue
 		}
 		var short *reason.Reason
-		st.raised, short = d.asFarAs(st, floor-has)
+		st.raised, short = d.Limits.asFarAs(st, floor-has)
 		if st.raised > 0 {
-			open = append(open, d.Adopt(st, st.raised)...)
+			open = append(open, d.Additions.Adopt(st, st.raised)...)
 			st.Because = append(st.Because, reason.New(reason.GroupRaised, about, "from", has, "to", has+st.raised, "min", floor))
 		}
 		if short != nil {
@@ -34,17 +34,17 @@ func (d *Growth) raiseFloors() {
 	if len(open) > 0 {
 		d.PlaceOn(d.Check.Row(open...), d.Demands, func(dm *place.Demand, h scheduling.Handle, n int) {
 			d.Place(dm, n, h)
-			d.grant(dm, n, d.Opened.Of(h).ID)
+			d.Additions.grant(dm, n, d.Opened.Of(h).ID)
 		})
 	}
 }
 
 // asFarAs is how many of so many machines the group may add, with the limit that forbids more, nil when it may add all.
-func (d *Growth) asFarAs(st *Order, machines int) (int, *reason.Reason) {
-	total, wanted := d.totals(), st.Wanted
+func (lm *Limits) asFarAs(st *Order, machines int) (int, *reason.Reason) {
+	total, wanted := lm.totals(), st.Wanted
 	defer func() { st.Wanted = wanted }() // no pod has asked
 	for n := range machines {
-		if limit := d.limit(st, total, n); limit != nil {
+		if limit := lm.limit(st, total, n); limit != nil {
 			return n, limit
 		}
 	}

@@ -24,15 +24,16 @@ import (
 // Begin notes what limits the groups, and adds what the operator's floors and pods that no node takes ask for. Pods that are left get the reason of every group.
 func (d *Growth) Begin() {
 	d.passOverYoung()
-	d.ceilings = NewCeilings(d.Snapshot, d.Policy, d.Memory, func(g *cluster.Group) int { return d.Believed(d.Groups[g.ID].GroupFacts) })
+	d.Limits.ceilings = NewCeilings(d.Snapshot, d.Policy, d.Memory, func(g *cluster.Group) int { return d.Believed(d.Groups[g.ID].GroupFacts) })
 	d.raiseFloors()
 	if wanting := d.Wanting(); len(wanting) > 0 {
-		d.ExplainStuck(d.growPastLate(wanting))
+		d.Stuck.ExplainStuck(d.growPastLate(wanting))
 	}
 }
 
 // Request makes one request of what each group adds.
 func (d *Growth) Request() {
+	d.turns.TellTurns()
 	for _, g := range d.Snapshot.Groups {
 		st := d.Groups[g.ID]
 		if st.Adding == 0 {
@@ -57,11 +58,11 @@ func (d *Growth) Request() {
 // GrowFor chooses the machines for what is wanted.
 func (d *Growth) GrowFor(c *Candidates) {
 	if d.Policy.Growth.Joint() {
-		d.growJointly(c)
+		d.Joint.grow(c)
 	} else {
-		d.growByExpanders(c)
+		d.Chain.grow(c)
 	}
-	c.noteFull(d)
+	c.noteFull(d.Orders)
 }
 
 // passOverYoung leaves out pods that are too young to be a reason to grow.
@@ -94,9 +95,9 @@ func (s site) label(key string) string { return s.Node(s.zone).Labels[key] }
 func (d *Growth) Candidates(wanting []*place.Demand, deliver bool) *Candidates {
 	c := &Candidates{}
 	for _, g := range d.Snapshot.Groups {
-		if st := d.Groups[g.ID]; st.Blocked == nil && !(deliver && d.waitsForLate(st)) {
+		if st := d.Groups[g.ID]; st.Blocked == nil && !(deliver && d.Late.waitsForLate(st)) {
 			c.first = append(c.first, len(c.sites))
-			fails := d.Failing(st) > 0
+			fails := d.Failures.Failing(st) > 0
 			for _, zone := range st.Sites() {
 				c.sites = append(c.sites, site{st, len(c.Groups), fails, zone})
 			}
@@ -123,7 +124,7 @@ func (d *Growth) Candidates(wanting []*place.Demand, deliver bool) *Candidates {
 			}
 		})
 	}
-	d.passRefused(c)
+	d.Stuck.passRefused(c)
 	c.noteZonal()
 	return c
 }
@@ -197,7 +198,7 @@ func hostPorts(spec *corev1.PodSpec) map[int32]bool {
 }
 
 // noteFull marks groups that are at their max and would have done for pods that went elsewhere or nowhere.
-func (c *Candidates) noteFull(d *Growth) {
+func (c *Candidates) noteFull(d *Orders) {
 	for i, st := range c.Groups {
 		if d.Believed(st.GroupFacts)+st.Adding < st.Max {
 			continue
@@ -210,31 +211,4 @@ func (c *Candidates) noteFull(d *Growth) {
 			st.Wanted = st.Wanted || (w.Left() > 0 || elsewhere > 0) && c.suited(w, i)
 		}
 	}
-}
-
-// Adopt adds so many machines of a group for good.
-func (d *Growth) Adopt(st *Order, n int) []scheduling.Handle {
-	handles := d.OpenMachines(st.Incoming, n, place.NewName)
-	d.admit(st, handles)
-	return handles
-}
-
-// admit adds machines of a group for good that are open already.
-func (d *Growth) admit(st *Order, machines []scheduling.Handle) {
-	st.Adding += len(machines)
-	d.ceilings.Take(st.Group, len(machines))
-	d.TellOpen(st.ID, machines...)
-}
-
-// grant gives the next n pods of a demand a place on a machine that is being added.
-func (d *Growth) grant(dm *place.Demand, n int, g cluster.GroupID) {
-	if n == 0 {
-		return
-	}
-	st := d.Groups[g]
-	if st.needed.Code == "" {
-		st.needed = reason.New(reason.NeedsMachine, reason.Ref{}, "group", g)
-	}
-	st.serves = append(st.serves, granted{dm, dm.Served, n})
-	d.Serve(dm, n, action.PodGrows, st.needed)
 }

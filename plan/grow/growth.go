@@ -16,29 +16,47 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// Growth chooses the machines to add.
-type Growth struct {
+// Orders are the groups of a cycle, with what each adds.
+type Orders struct {
 	*place.Room
-	missed *Misses
 	Groups map[cluster.GroupID]*Order
 	Listed []*Order // the same in the snapshot's order
+}
 
-	has        *Totals // what the cluster has without what this cycle adds, once somebody has asked
-	Cost       *action.Cost
-	ceilings   *Ceilings
-	tried      []scheduling.Handle // machines that the last estimate opened
-	Ask        *action.AskExpander // what to ask before pods that are left can be helped
-	Complaints []reason.Reason     // of expanders that could not do what they are there for
-	Grows      []action.SetCapacity
+// Growth chooses the machines to add.
+type Growth struct {
+	*Orders
+	Grows []action.SetCapacity
+
+	Limits    *Limits
+	Failures  *Failures
+	Late      *Late
+	Bursts    *Bursts
+	Chain     *Chain
+	Joint     *Joint
+	Rounds    *Rounds
+	Additions *Additions
+	Headrooms *Headrooms
+	Stuck     *Stuck
+	turns     *turns
 }
 
 // NewGrowth is a cycle that adds nothing yet.
 func NewGrowth(room *place.Room, missed *Misses) *Growth {
-	d := &Growth{Room: room, missed: missed, Groups: make(map[cluster.GroupID]*Order, len(room.Listed))}
+	o := &Orders{Room: room, Groups: make(map[cluster.GroupID]*Order, len(room.Listed))}
 	for _, g := range room.Listed {
 		st := &Order{Incoming: g}
-		d.Groups[g.ID], d.Listed = st, append(d.Listed, st)
+		o.Groups[g.ID], o.Listed = st, append(o.Listed, st)
 	}
+	limits := &Limits{Orders: o}
+	failures, additions, turns := &Failures{o, limits}, &Additions{o, limits}, &turns{o, limits}
+	joint := &Joint{Orders: o, limits: limits, additions: additions, turns: turns}
+	chain := &Chain{Orders: o, limits: limits, additions: additions, turns: turns, joint: joint}
+	d := &Growth{
+		Orders: o, Limits: limits, Failures: failures, Additions: additions, Joint: joint, Chain: chain,
+		Late: &Late{o}, Bursts: &Bursts{o, limits}, Headrooms: &Headrooms{o, limits, additions}, turns: turns, Stuck: &Stuck{o, limits, failures, turns, chain, missed},
+	}
+	d.Rounds = &Rounds{o, d}
 	return d
 }
 
@@ -81,7 +99,7 @@ type Candidates struct {
 type site struct {
 	*Order
 	group int    // among the candidates
-	fails bool   // none of the group's nodes is Ready: see [Growth.Failing]
+	fails bool   // none of the group's nodes is Ready: see [Failures.Failing]
 	zone  string // "" of a group that spans none
 }
 

@@ -25,52 +25,59 @@ type spare struct {
 	space
 }
 
+// Headrooms is the room that groups keep free.
+type Headrooms struct {
+	*Orders
+	limits    *Limits
+	additions *Additions
+}
+
 // KeepHeadroom takes nodes back from the ladder and then adds machines until each group has the room free that the operator wants kept.
-func (d *Growth) KeepHeadroom() {
+func (hr *Headrooms) Keep() {
 	some := false
-	for _, g := range d.Snapshot.Groups {
-		if machines, cores := d.Policy.Headroom(g); machines > 0 || cores > 0 {
+	for _, g := range hr.Snapshot.Groups {
+		if machines, cores := hr.Policy.Headroom(g); machines > 0 || cores > 0 {
 			h := cluster.Headroom{Machines: machines, Cores: cores}
-			d.Groups[g.ID].Headroom = &headroom{words: h.String(), machines: machines, milli: 1000 * cores, leaves: map[string]space{}}
+			hr.Groups[g.ID].Headroom = &headroom{words: h.String(), machines: machines, milli: 1000 * cores, leaves: map[string]space{}}
 			some = true
 		}
 	}
 	if !some {
 		return
 	}
-	d.countHeadroom()
-	for _, g := range d.Snapshot.Groups {
-		if st := d.Groups[g.ID]; st.Headroom != nil {
-			d.takeBack(st)
-			d.fillHeadroom(st)
+	hr.countHeadroom()
+	for _, g := range hr.Snapshot.Groups {
+		if st := hr.Groups[g.ID]; st.Headroom != nil {
+			hr.takeBack(st)
+			hr.fillHeadroom(st)
 		}
 	}
 }
 
 // countHeadroom counts what is free on nodes that pods may go to, and on machines that are coming or being added.
-func (d *Growth) countHeadroom() {
-	for _, h := range d.Check.Handles() {
-		name := d.Check.Name(h)
-		if st := d.Opened.Of(h); st != nil {
-			if own := d.Listed[st.At].Headroom; own != nil {
-				own.gain(d.space(h))
+func (hr *Headrooms) countHeadroom() {
+	for _, h := range hr.Check.Handles() {
+		name := hr.Check.Name(h)
+		if st := hr.Opened.Of(h); st != nil {
+			if own := hr.Listed[st.At].Headroom; own != nil {
+				own.gain(hr.space(h))
 			}
 			continue
 		}
-		n := d.Snapshot.Node(name)
-		st := d.Groups[n.Group]
-		if st == nil || st.Headroom == nil || n.Instance == nil || !n.Instance.State.Expected() || !cluster.Ready(n.Object) && !d.Arriving(n) {
+		n := hr.Snapshot.Node(name)
+		st := hr.Groups[n.Group]
+		if st == nil || st.Headroom == nil || n.Instance == nil || !n.Instance.State.Expected() || !cluster.Ready(n.Object) && !hr.Arriving(n) {
 			continue
 		}
-		rescued := d.TakenBack(name)
+		rescued := hr.TakenBack(name)
 		removal, onLadder := cluster.RemovalOf(n.Object)
 		switch {
 		case onLadder && !rescued:
 			if n.Instance.State == cluster.StateRunning && cluster.Ready(n.Object) {
-				st.Headroom.ladder = append(st.Headroom.ladder, spare{name, removal.Since, d.space(h)})
+				st.Headroom.ladder = append(st.Headroom.ladder, spare{name, removal.Since, hr.space(h)})
 			}
 		case !n.Object.Spec.Unschedulable || rescued:
-			own := d.space(h)
+			own := hr.space(h)
 			st.Headroom.gain(own)
 			st.Headroom.leaves[name] = own
 		}
@@ -78,14 +85,14 @@ func (d *Growth) countHeadroom() {
 }
 
 // space is what the machine has, with the pods on it that this cycle has placed there.
-func (d *Growth) space(h scheduling.Handle) space {
-	s := space{empty: true, free: d.freeMilli(h)}
-	for _, p := range d.Check.Pods(d.Check.Name(h)) {
-		if p.Daemon() || p.Overstayed(d.Now) {
+func (hr *Headrooms) space(h scheduling.Handle) space {
+	s := space{empty: true, free: hr.freeMilli(h)}
+	for _, p := range hr.Check.Pods(hr.Check.Name(h)) {
+		if p.Daemon() || p.Overstayed(hr.Now) {
 			continue
 		}
 		s.empty = false
-		if needs := d.Check.Needs(p.Class); len(needs) > dimMilli {
+		if needs := hr.Check.Needs(p.Class); len(needs) > dimMilli {
 			s.used += needs[dimMilli]
 		}
 	}
@@ -95,15 +102,15 @@ func (d *Growth) space(h scheduling.Handle) space {
 // dimMilli is the checker's dimension of thousandths of cores.
 const dimMilli = 1
 
-func (d *Growth) freeMilli(h scheduling.Handle) int64 {
-	if free := d.Check.Free(h); len(free) > dimMilli {
+func (hr *Headrooms) freeMilli(h scheduling.Handle) int64 {
+	if free := hr.Check.Free(h); len(free) > dimMilli {
 		return max(0, free[dimMilli])
 	}
 	return 0
 }
 
 // takeBack takes nodes from the ladder that the headroom lacks, the one cordoned last first: it has lost least.
-func (d *Growth) takeBack(st *Order) {
+func (hr *Headrooms) takeBack(st *Order) {
 	own := st.Headroom
 	slices.SortStableFunc(own.ladder, func(a, b spare) int {
 		return cmp.Or(b.since.Compare(a.since), cmp.Compare(a.node, b.node))
@@ -112,13 +119,13 @@ func (d *Growth) takeBack(st *Order) {
 		if !(own.empty < own.machines && s.empty || own.free < own.milli && s.free > 0) {
 			continue
 		}
-		d.Spared[s.node] = own.needs(s.node)
+		hr.Spared[s.node] = own.needs(s.node)
 		own.gain(s.space)
 	}
 }
 
 // fillHeadroom adds the machines that the headroom still lacks, as far as the group's limits let it.
-func (d *Growth) fillHeadroom(st *Order) {
+func (hr *Headrooms) fillHeadroom(st *Order) {
 	own := st.Headroom
 	if own.empty >= own.machines && own.free >= own.milli {
 		return
@@ -130,15 +137,15 @@ func (d *Growth) fillHeadroom(st *Order) {
 		return
 	}
 	var each int64
-	d.OnEmpty(st.Incoming, st.NextZone(), func(h scheduling.Handle) { each = d.freeMilli(h) })
+	hr.OnEmpty(st.Incoming, st.NextZone(), func(h scheduling.Handle) { each = hr.freeMilli(h) })
 	machines := own.machines - own.empty
 	if own.milli > 0 && each > 0 {
 		machines = int((own.milli - own.free + each - 1) / each)
 	}
-	n, limit := d.asFarAs(st, machines)
+	n, limit := hr.limits.asFarAs(st, machines)
 	if n > 0 {
-		from := d.Believed(st.GroupFacts) + st.Adding
-		d.Adopt(st, n)
+		from := hr.Believed(st.GroupFacts) + st.Adding
+		hr.additions.Adopt(st, n)
 		st.Because = append(st.Because, reason.New(reason.HeadroomKept, about, "from", from, "to", from+n, "headroom", own.words))
 		for range n {
 			own.gain(space{empty: true, free: each})

@@ -8,21 +8,24 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
+// Late are groups whose machines come late.
+type Late struct{ *Orders }
+
 // LateBy says of a machine that is late by how much; nil for any other one.
-func (d *Growth) LateBy(st *Order, in *cluster.Instance) *reason.Reason {
-	limit, late := d.IsLate(st.GroupFacts, in)
+func (la *Late) LateBy(st *Order, in *cluster.Instance) *reason.Reason {
+	limit, late := la.IsLate(st.GroupFacts, in)
 	if !late {
 		return nil
 	}
 	return new(reason.New(reason.MachineLate, reason.Instance(string(st.ID), string(in.ID)),
-		"age", d.Waited(in), "longest", d.LongestBoot(st.GroupFacts).Truncate(time.Second), "limit", limit.Truncate(time.Second),
-		"given-up", d.Waits(in).Add(d.Policy.Growth.Node.ProvisionTime).Format(time.RFC3339)))
+		"age", la.Waited(in), "longest", la.LongestBoot(st.GroupFacts).Truncate(time.Second), "limit", limit.Truncate(time.Second),
+		"given-up", la.Waits(in).Add(la.Policy.Growth.Node.ProvisionTime).Format(time.RFC3339)))
 }
 
 // waitsForLate says whether other groups are asked before this one: machines of it are late, and none has joined since they began to be waited for.
-func (d *Growth) waitsForLate(st *Order) bool {
+func (la *Late) waitsForLate(st *Order) bool {
 	for _, in := range st.Late {
-		if !d.LastJoin(st.ID).After(d.Waits(in)) {
+		if !la.LastJoin(st.ID).After(la.Waits(in)) {
 			return true
 		}
 	}
@@ -36,9 +39,9 @@ func (d *Growth) growPastLate(wanting []*place.Demand) *Candidates {
 		some = some || len(st.Late) > 0
 	}
 	c := d.Candidates(wanting, some)
-	d.gather(c)
+	d.Bursts.gather(c)
 	d.GrowFor(c)
-	if !some || d.Ask != nil {
+	if !some || d.Chain.Ask != nil {
 		return c
 	}
 	d.PlaceOnLate()

@@ -13,39 +13,60 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
+// Limits say by how much a group may grow.
+type Limits struct {
+	*Orders
+	has      *Totals // what the cluster has without what this cycle adds, once somebody has asked
+	ceilings *Ceilings
+}
+
 // limit says why the group may not add one machine beyond extra more than it already adds, nil when it may (S-06). total is what
 // the cluster has without the extra ones.
-func (d *Growth) limit(st *Order, total Totals, extra int) *reason.Reason {
-	g := d.Policy.Growth
+func (lm *Limits) limit(st *Order, total Totals, extra int) *reason.Reason {
+	g := lm.Policy.Growth
 	about := reason.Group(string(st.ID))
 	because := func(r reason.Reason) *reason.Reason { return &r }
-	capacity := d.Believed(st.GroupFacts) + st.Adding + extra
+	capacity := lm.Believed(st.GroupFacts) + st.Adding + extra
 	if capacity >= st.Max {
 		st.Wanted = true
 		return because(reason.New(reason.GroupAtMax, about, "capacity", capacity, "max", st.Max))
 	}
-	if b := d.Memory.Groups[st.ID].Backoff; b.Until.After(d.Now) && capacity >= b.Ceiling {
-		return because(d.backingOff(st.ID, b))
+	if b := lm.Memory.Groups[st.ID].Backoff; b.Until.After(lm.Now) && capacity >= b.Ceiling {
+		return because(lm.backingOff(st.ID, b))
 	}
-	if why := d.tries(st, extra); why != nil {
+	if why := lm.tries(st, extra); why != nil {
 		return why
 	}
 	if g.Max.AtOnce > 0 && st.Adding+extra >= g.Max.AtOnce {
 		return because(reason.New(reason.GroupAtOnce, about, "machines", st.Adding+extra, "limit", g.Max.AtOnce))
 	}
-	if n, why, until := d.ceilings.Room(st.Group); n <= extra {
-		d.Wake(until)
+	if n, why, until := lm.ceilings.Room(st.Group); n <= extra {
+		lm.Wake(until)
 		return because(why)
 	}
 	total.Add(st.Template, extra)
-	return d.clusterLimit(st, total)
+	return lm.clusterLimit(st, total)
+}
+
+// backingOff says until when and why a group does not grow, or not beyond what is left of a quota.
+func (lm *Limits) backingOff(id cluster.GroupID, b memory.Backoff) reason.Reason {
+	lm.Wake(b.Until)
+	return reason.New(reason.GroupBackoff, reason.Group(string(id)), "until", b.Until.Format(time.RFC3339), "code", b.Code, "message", b.Message)
+}
+
+// tries says that the group gets one machine at a time and has it, with extra ones beyond those that it adds; nil when it may have one more.
+func (lm *Limits) tries(st *Order, extra int) *reason.Reason {
+	if b := lm.Memory.Groups[st.ID].Breaker; !b.Open() || st.Coming+st.Adding+extra < 1 {
+		return nil
+	}
+	return new(Broken(st.ID))
 }
 
 // clusterLimit says why a machine of the group would be more than the whole cluster may have beside such a total, nil when it would not.
-func (d *Growth) clusterLimit(st *Order, total Totals) *reason.Reason {
+func (lm *Limits) clusterLimit(st *Order, total Totals) *reason.Reason {
 	because := func(r reason.Reason) *reason.Reason { return &r }
-	g, about := d.Policy.Growth, reason.Group(string(st.ID))
-	if d.awaitsReady() {
+	g, about := lm.Policy.Growth, reason.Group(string(st.ID))
+	if lm.awaitsReady() {
 		return because(reason.New(reason.ClusterNotReady, about))
 	}
 	if g.Max.Nodes > 0 && total.nodes+1 > g.Max.Nodes {
@@ -68,26 +89,26 @@ func (d *Growth) clusterLimit(st *Order, total Totals) *reason.Reason {
 }
 
 // awaitsReady says whether nothing grows before a node of the cluster is Ready.
-func (d *Growth) awaitsReady() bool {
-	return d.Policy.Growth.NeedsReady && !slices.ContainsFunc(d.Snapshot.Nodes, func(n *cluster.Node) bool { return cluster.Ready(n.Object) })
+func (lm *Limits) awaitsReady() bool {
+	return lm.Policy.Growth.NeedsReady && !slices.ContainsFunc(lm.Snapshot.Nodes, func(n *cluster.Node) bool { return cluster.Ready(n.Object) })
 }
 
 // MostMore is how many machines the group may add by its own limits, beyond what it already adds.
-func (d *Growth) MostMore(st *Order) int {
-	if d.awaitsReady() {
+func (lm *Limits) MostMore(st *Order) int {
+	if lm.awaitsReady() {
 		return 0
 	}
-	n := st.Max - d.Believed(st.GroupFacts) - st.Adding
-	if b := d.Memory.Groups[st.ID].Backoff; b.Until.After(d.Now) {
-		n = min(n, b.Ceiling-d.Believed(st.GroupFacts)-st.Adding)
+	n := st.Max - lm.Believed(st.GroupFacts) - st.Adding
+	if b := lm.Memory.Groups[st.ID].Backoff; b.Until.After(lm.Now) {
+		n = min(n, b.Ceiling-lm.Believed(st.GroupFacts)-st.Adding)
 	}
-	if d.Memory.Groups[st.ID].Breaker.Open() {
+	if lm.Memory.Groups[st.ID].Breaker.Open() {
 		n = min(n, 1-st.Coming-st.Adding)
 	}
-	if most := d.Policy.Growth.Max.AtOnce; most > 0 {
+	if most := lm.Policy.Growth.Max.AtOnce; most > 0 {
 		n = min(n, most-st.Adding)
 	}
-	room, _, _ := d.ceilings.Room(st.Group)
+	room, _, _ := lm.ceilings.Room(st.Group)
 	return max(0, min(n, room))
 }
 
@@ -112,13 +133,13 @@ func (t *Totals) Add(n *corev1.Node, count int) {
 }
 
 // totals counts as the guard does: nodes, and for every group what its capacity promises beyond its nodes.
-func (d *Growth) totals() Totals {
-	if d.has == nil {
-		d.has = d.hasNow()
+func (lm *Limits) totals() Totals {
+	if lm.has == nil {
+		lm.has = lm.hasNow()
 	}
-	t := *d.has
-	for _, g := range d.Snapshot.Groups {
-		if st := d.Groups[g.ID]; st.Adding > 0 {
+	t := *lm.has
+	for _, g := range lm.Snapshot.Groups {
+		if st := lm.Groups[g.ID]; st.Adding > 0 {
 			t.Add(g.Template, st.Adding)
 		}
 	}
@@ -126,10 +147,10 @@ func (d *Growth) totals() Totals {
 }
 
 // hasNow is what the cluster has without what this cycle adds.
-func (d *Growth) hasNow() *Totals {
-	t := TotalsOf(d.Policy.Growth.Max.GPUs)
+func (lm *Limits) hasNow() *Totals {
+	t := TotalsOf(lm.Policy.Growth.Max.GPUs)
 	joined := map[cluster.GroupID]int{}
-	for _, n := range d.Snapshot.Nodes {
+	for _, n := range lm.Snapshot.Nodes {
 		if n.Parked.UID == "" {
 			t.Add(n.Object, 1)
 		}
@@ -137,17 +158,17 @@ func (d *Growth) hasNow() *Totals {
 			joined[n.Group]++
 		}
 	}
-	for _, g := range d.Snapshot.Groups {
-		st := d.Groups[g.ID]
-		t.Add(g.Template, max(0, d.Believed(st.GroupFacts)-joined[g.ID]))
+	for _, g := range lm.Snapshot.Groups {
+		st := lm.Groups[g.ID]
+		t.Add(g.Template, max(0, lm.Believed(st.GroupFacts)-joined[g.ID]))
 	}
 	return &t
 }
 
 // room is what limits over several groups leave, and how much of each one machine uses up: machines, thousandths of cores and bytes of
 // memory and GPUs of the whole cluster, then the operator's ceilings over all groups together, in machines or millionths of a dollar.
-func (d *Growth) room() (limits []int64, uses func(*Order) []int64) {
-	g, t := d.Policy.Growth, d.totals()
+func (lm *Limits) room() (limits []int64, uses func(*Order) []int64) {
+	g, t := lm.Policy.Growth, lm.totals()
 	limits = []int64{unlimited, max(0, g.Max.Cores*1000-t.Milli), max(0, g.Max.MemoryGiB<<30-t.Bytes)}
 	if g.Max.Nodes > 0 {
 		limits[0] = max(0, int64(g.Max.Nodes-t.nodes))
@@ -163,7 +184,7 @@ func (d *Growth) room() (limits []int64, uses func(*Order) []int64) {
 				unit = 1
 			}
 			shared = append(shared, c.Ceiling)
-			limits = append(limits, int64(max(0, min(unlimited, math.Floor(unit*d.ceilings.left(c)+1e-9)))))
+			limits = append(limits, int64(max(0, min(unlimited, math.Floor(unit*lm.ceilings.left(c)+1e-9)))))
 		}
 	}
 	return limits, func(st *Order) []int64 {

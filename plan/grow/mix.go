@@ -16,37 +16,46 @@ import (
 	"sluice.dev/sluice/plan/place"
 )
 
+// Joint chooses the machines of all groups together, so that they cost least.
+type Joint struct {
+	*Orders
+	limits    *Limits
+	additions *Additions
+	turns     *turns
+	Cost      *action.Cost
+}
+
 // growJointly chooses the mix of machines that costs least, over all groups and all demands at once. Pods that do not mind each other are
 // counted; the others are shown to the checker on the machines that were meant for them, and what it does not let stay there goes
 // elsewhere.
-func (d *Growth) growJointly(c *Candidates) {
+func (jt *Joint) grow(c *Candidates) {
 	if len(c.Groups) == 0 {
 		return
 	}
 	narrowed, widen := c.narrow()
-	b := d.addMix(c)
+	b := jt.addMix(c)
 	if widen() {
-		b = d.addMix(c)
+		b = jt.addMix(c)
 	}
-	d.account(c, b, narrowed)
-	d.weigh(c, b)
+	jt.account(c, b, narrowed)
+	jt.weigh(c, b)
 }
 
 // addMix adds the machines of the mix for what is left.
-func (d *Growth) addMix(c *Candidates) *mix {
-	b := newMix(d, c)
+func (jt *Joint) addMix(c *Candidates) *mix {
+	b := newMix(jt, c)
 	b.found = packing.Solve(b.problem)
-	d.settle(c, b, d.openMix(b, b.found))
+	jt.settle(c, b, jt.openMix(b, b.found))
 	return b
 }
 
-func newMix(d *Growth, c *Candidates) *mix {
-	b := &mix{assumed: d.assumePrices(c.Groups)}
+func newMix(jt *Joint, c *Candidates) *mix {
+	b := &mix{assumed: jt.assumePrices(c.Groups)}
 	b.priced = !slices.ContainsFunc(c.Groups, func(st *Order) bool { return b.price(st) <= 0 })
-	caps, uses := d.room()
+	caps, uses := jt.limits.room()
 	b.problem.Caps = caps
-	lotOf := b.gather(d, c, uses)
-	b.shareZones(d)
+	lotOf := b.gather(jt, c, uses)
+	b.shareZones(jt)
 	for _, w := range c.wanted {
 		for _, part := range b.parts(c, w) {
 			set := packing.NewSet(len(b.lots))
@@ -74,13 +83,13 @@ func newMix(d *Growth, c *Candidates) *mix {
 // gather makes lots of groups that are alike to all that is wanted: the same room, cost and limits' share, and the same pods welcome. It
 // returns each site's lot. Where pods depend on each other a group is a lot of its own, since its zone may matter to them, and where zones of one
 // group do each is.
-func (b *mix) gather(d *Growth, c *Candidates, uses func(*Order) []int64) []int {
+func (b *mix) gather(jt *Joint, c *Candidates, uses func(*Order) []int64) []int {
 	type key struct{ room, welcome string }
 	known := map[key]int{}
 	lotOf := make([]int, len(c.sites))
 	apart := c.apart()
 	for i, s := range c.sites {
-		g := packing.Group{Capacity: c.free[i], Cost: b.cost(s.Order), Tie: b.tie(s.Order), Max: d.MostMore(s.Order), Uses: uses(s.Order)}
+		g := packing.Group{Capacity: c.free[i], Cost: b.cost(s.Order), Tie: b.tie(s.Order), Max: jt.limits.MostMore(s.Order), Uses: uses(s.Order)}
 		b.alone = append(b.alone, g)
 		if i > 0 && c.sites[i-1].group == s.group && !apart[s.group] {
 			lotOf[i] = lotOf[i-1]
@@ -130,7 +139,7 @@ func (c *Candidates) apart() []bool {
 }
 
 // shareZones limits the zones of a group together to what the group may add.
-func (b *mix) shareZones(d *Growth) {
+func (b *mix) shareZones(jt *Joint) {
 	limit := map[*Order]int{}
 	for i, l := range b.lots {
 		if l.zone == "" {
@@ -141,7 +150,7 @@ func (b *mix) shareZones(d *Growth) {
 		if !known {
 			k = len(b.problem.Caps)
 			limit[st] = k
-			b.problem.Caps = append(b.problem.Caps, int64(d.MostMore(st)))
+			b.problem.Caps = append(b.problem.Caps, int64(jt.limits.MostMore(st)))
 		}
 		g := &b.problem.Groups[i]
 		g.Uses = append(g.Uses, make([]int64, k+1-len(g.Uses))...)
@@ -282,12 +291,12 @@ func (c *Candidates) onOne(at int, w *wanted) int64 {
 
 // openMix opens the machines of a solution and puts the pods on them that do not mind each other. Those of groups that span zones are opened as
 // zones take turns; some may be left out.
-func (d *Growth) openMix(b *mix, s packing.Solution) []*machine {
+func (jt *Joint) openMix(b *mix, s packing.Solution) []*machine {
 	var open []*machine
 	var spanning []*seats
 	for _, m := range s.Machines {
 		l := b.lots[m.Group]
-		for _, st := range d.share(l.groups, m.Count) {
+		for _, st := range jt.share(l.groups, m.Count) {
 			one := &machine{}
 			for _, p := range m.Pods {
 				w := b.classes[p.Class]
@@ -301,50 +310,50 @@ func (d *Growth) openMix(b *mix, s packing.Solution) []*machine {
 				spanning = seated(spanning, st, l.zone, one)
 				continue
 			}
-			one.handle = d.Adopt(st, 1)[0]
+			one.handle = jt.additions.Adopt(st, 1)[0]
 			one.take(st, st.Opened-1)
 			open = append(open, one)
 		}
 	}
 	for _, own := range spanning {
-		open = append(open, d.seat(own)...)
+		open = append(open, jt.seat(own)...)
 	}
 	for _, m := range open {
 		for _, p := range m.plain {
-			d.Check.PlaceMany(p.Of, p.n, m.handle)
-			d.granted(m, p.wanted, p.n)
+			jt.Check.PlaceMany(p.Of, p.n, m.handle)
+			jt.granted(m, p.wanted, p.n)
 		}
 	}
 	return open
 }
 
 // granted counts pods of a demand on a machine that is being added.
-func (d *Growth) granted(m *machine, w *wanted, n int) {
+func (jt *Joint) granted(m *machine, w *wanted, n int) {
 	m.pods += n
 	if w.at == nil {
 		w.at = map[*Order]int{}
 	}
 	w.at[m.of] += n
 	w.grown += n
-	d.Place(w.Demand, n, m.handle)
+	jt.Place(w.Demand, n, m.handle)
 	if w.zonal && m.zone != "" {
 		m.zonal = append(m.zonal, granted{w.Demand, w.Served, n})
 	}
-	d.grant(w.Demand, n, m.of.ID)
+	jt.additions.grant(w.Demand, n, m.of.ID)
 }
 
 // share divides machines over groups that are alike: one by one to the group that has the fewest, so that zones stay balanced; where zones
 // are the same and nobody asked for balance, to the first that may grow.
-func (d *Growth) share(lot []*Order, n int) []*Order {
+func (jt *Joint) share(lot []*Order, n int) []*Order {
 	if len(lot) == 1 {
 		return slices.Repeat(lot, n)
 	}
-	balance := d.Policy.Growth.Balance.Similar || slices.ContainsFunc(lot, func(st *Order) bool {
+	balance := jt.Policy.Growth.Balance.Similar || slices.ContainsFunc(lot, func(st *Order) bool {
 		return !st.Spans() && st.Template.Labels[corev1.LabelTopologyZone] != lot[0].Template.Labels[corev1.LabelTopologyZone]
 	})
 	shares := make([]Share, len(lot))
 	for i, st := range lot {
-		shares[i] = Share{st.ID, d.Believed(st.GroupFacts) + st.Adding, d.MostMore(st)}
+		shares[i] = Share{st.ID, jt.Believed(st.GroupFacts) + st.Adding, jt.limits.MostMore(st)}
 		if !balance {
 			shares[i].Capacity = -math.MaxInt32 * (len(lot) - i) // the first ones stay the smallest
 		}
@@ -357,7 +366,7 @@ func (d *Growth) share(lot []*Order, n int) []*Order {
 }
 
 // account says what the growth costs, and the least that any would. A mix of fewer groups than there are knows nothing of the others.
-func (d *Growth) account(c *Candidates, b *mix, narrowed bool) {
+func (jt *Joint) account(c *Candidates, b *mix, narrowed bool) {
 	if !b.priced || len(b.assumed) > 0 {
 		return
 	}
@@ -374,7 +383,7 @@ func (d *Growth) account(c *Candidates, b *mix, narrowed bool) {
 	if narrowed || c.tells() {
 		bound = b.relaxed(c, cost)
 	}
-	d.Cost = &action.Cost{USDPerHour: spent, LeastUSDPerHour: min(spent, float64(bound)/1e6)}
+	jt.Cost = &action.Cost{USDPerHour: spent, LeastUSDPerHour: min(spent, float64(bound)/1e6)}
 }
 
 // relaxedEffort is what [mix.relaxed] spends, as [packing.Problem.Effort] has it.

@@ -16,7 +16,7 @@ import (
 
 // remedy is what would have to be different for an empty machine of the group to take such pods, which it refuses for these reasons. It is
 // nil when no such change is known: what is said would be enough.
-func (s *stance) remedy(d *Growth, q *inquiry, why []reason.Reason) *reason.Reason {
+func (s *stance) remedy(d *Stuck, q *inquiry, why []reason.Reason) *reason.Reason {
 	var changes, taints []string
 	stays := map[string][]string{} // startup taints, by who takes them off
 	tooSmall := false
@@ -150,7 +150,7 @@ func (s *stance) promised(resource corev1.ResourceName) bool {
 }
 
 // size says which size would do: the smallest of the family that the group's machines are of, else the cheapest of all; "" when none would.
-func (s *stance) size(d *Growth, q *inquiry) string {
+func (s *stance) size(d *Stuck, q *inquiry) string {
 	if s.rooms == nil {
 		s.makeRooms(d)
 	}
@@ -200,7 +200,7 @@ func holds(room, needs []int64) bool {
 // makeRooms works out what an empty machine of every size would have left, by dimension. Its daemons take what they take of the group's
 // machines; what these hold back for themselves it holds back as well, and more in proportion when it is larger. What is no matter of the size
 // is left open.
-func (s *stance) makeRooms(d *Growth) {
+func (s *stance) makeRooms(d *Stuck) {
 	resources := d.Check.Resources()
 	own := s.Sizes.Find(s.Size)
 	s.rooms, s.largest = make([][]int64, len(s.Sizes.All)), make([]int64, len(resources))

@@ -12,14 +12,24 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
+// Stuck says why no group helps a pod.
+type Stuck struct {
+	*Orders
+	limits   *Limits
+	failures *Failures
+	turns    *turns
+	chain    *Chain
+	missed   *Misses
+}
+
 // ExplainStuck says of pods without a place why no group helps, the nearest miss first.
-func (d *Growth) ExplainStuck(c *Candidates) {
+func (sk *Stuck) ExplainStuck(c *Candidates) {
 	var stuck []*wanted
 	for _, w := range c.wanted {
 		switch {
 		case w.Left() == 0:
-		case d.Ask != nil:
-			d.Serve(w.Demand, w.Left(), action.PodWaiting, reason.New(reason.ExpanderAsked, reason.Ref{}))
+		case sk.chain.Ask != nil:
+			sk.Serve(w.Demand, w.Left(), action.PodWaiting, reason.New(reason.ExpanderAsked, reason.Ref{}))
 		default:
 			stuck = append(stuck, w)
 		}
@@ -27,10 +37,10 @@ func (d *Growth) ExplainStuck(c *Candidates) {
 	if len(stuck) == 0 {
 		return
 	}
-	m := d.missed
-	m.look(d)
-	for i, found := range m.find(d, stuck) {
-		d.ServeAlike(stuck[i].Demand, stuck[i].Left(), action.PodStuck, found.because)
+	m := sk.missed
+	m.look(sk)
+	for i, found := range m.find(sk, stuck) {
+		sk.ServeAlike(stuck[i].Demand, stuck[i].Left(), action.PodStuck, found.because)
 	}
 }
 
@@ -46,8 +56,8 @@ func (m *Misses) learn(of *cluster.Class, found *missed) {
 }
 
 // look sees how the groups stand now.
-func (m *Misses) look(d *Growth) {
-	total := d.totals()
+func (m *Misses) look(d *Stuck) {
+	total := d.limits.totals()
 	now := make([]*stance, len(d.Snapshot.Groups))
 	for i, g := range d.Snapshot.Groups {
 		st := &stance{Order: d.Groups[g.ID], total: total}
@@ -55,7 +65,7 @@ func (m *Misses) look(d *Growth) {
 			for _, zone := range st.Sites() {
 				st.digest = 31*st.digest + d.Check.Digest(d.Template(st.Incoming, zone))
 			}
-			st.turns = d.turnsOf(st.Order)
+			st.turns = d.failures.turnsOf(st.Order)
 		}
 	}
 	if m.allowed != d.Policy || !slices.EqualFunc(m.stances, now, (*stance).same) {
@@ -70,7 +80,7 @@ func (s *stance) same(o *stance) bool {
 }
 
 // find says of every stuck demand why no group holds it. What holds from before is not asked again, and kinds of pods are asked about once.
-func (m *Misses) find(d *Growth, stuck []*wanted) []*missed {
+func (m *Misses) find(d *Stuck, stuck []*wanted) []*missed {
 	found := make([]*missed, len(stuck))
 	kinds := map[int]*inquiry{}
 	later := m.later(d, stuck)
@@ -124,7 +134,7 @@ func (m *Misses) find(d *Growth, stuck []*wanted) []*missed {
 
 // later are the kinds of pods that are not asked about, nil where all are: those whose oldest pod is younger than the oldest ones of as many kinds as
 // [mostAsked] allows. So a tenant whose pods no group holds does not take the time and the memory of the others'.
-func (m *Misses) later(d *Growth, stuck []*wanted) map[int]bool {
+func (m *Misses) later(d *Stuck, stuck []*wanted) map[int]bool {
 	most := max(1, mostAsked/max(1, len(m.stances)))
 	if len(stuck) <= most {
 		return nil
@@ -142,7 +152,7 @@ func (m *Misses) later(d *Growth, stuck []*wanted) map[int]bool {
 }
 
 // askAll asks an empty machine of the group about all open inquiries: in the zone in which it comes nearest to taking the pods.
-func (s *stance) askAll(d *Growth, at int, open []*inquiry) {
+func (s *stance) askAll(d *Stuck, at int, open []*inquiry) {
 	for i, zone := range s.Sites() {
 		d.OnEmpty(s.Order.Incoming, zone, func(h scheduling.Handle) {
 			s.free = d.Check.Free(h)
@@ -161,7 +171,7 @@ func (s *stance) askAll(d *Growth, at int, open []*inquiry) {
 		if q.misses[at].far == 0 {
 			continue
 		}
-		if why := d.passesOver(s.Order, q.pod); why != nil {
+		if why := d.failures.passesOver(s.Order, q.pod); why != nil {
 			q.misses[at] = miss{far: 2, why: []reason.Reason{*why}}
 		}
 	}
@@ -197,7 +207,7 @@ func (a miss) compare(b miss) int {
 }
 
 // ask asks an empty machine of the group, which is open, how far it is from holding the pods.
-func (s *stance) ask(d *Growth, q *inquiry, h scheduling.Handle) miss {
+func (s *stance) ask(d *Stuck, q *inquiry, h scheduling.Handle) miss {
 	n := d.Check.Causes(q.pod, h)
 	if n == 0 {
 		return miss{}
@@ -212,7 +222,7 @@ func (s *stance) ask(d *Growth, q *inquiry, h scheduling.Handle) miss {
 }
 
 // wordAll has the group word its refusals for the inquiries to which it is one of the nearest.
-func (s *stance) wordAll(d *Growth, at int, open []*inquiry) {
+func (s *stance) wordAll(d *Stuck, at int, open []*inquiry) {
 	for i, zone := range s.Sites() {
 		var its []*inquiry
 		for _, q := range open {
@@ -240,7 +250,7 @@ func (s *stance) wordAll(d *Growth, at int, open []*inquiry) {
 }
 
 // holds says whether what was found before would be found again.
-func (m *Misses) holds(d *Growth, of *missed) bool {
+func (m *Misses) holds(d *Stuck, of *missed) bool {
 	for i, at := range of.limited {
 		if !sameReason(of.limits[i], m.stances[at].limited(d)) {
 			return false
@@ -258,16 +268,16 @@ func (s *stance) unread() bool {
 }
 
 // limited says why the group may not add a machine, nil when it may.
-func (s *stance) limited(d *Growth) *reason.Reason {
+func (s *stance) limited(d *Stuck) *reason.Reason {
 	if !s.asked {
-		s.asked, s.limit = true, d.limit(s.Order, s.total, 0)
+		s.asked, s.limit = true, d.limits.limit(s.Order, s.total, 0)
 	}
 	return s.limit
 }
 
 // nearest sums up an inquiry but for its words, and finds the groups that come nearest to holding the pods: those that would do and may not grow, then those
 // that refuse them, by how many reasons they have and how much they lack.
-func (m *Misses) nearest(d *Growth, q *inquiry) *missed {
+func (m *Misses) nearest(d *Stuck, q *inquiry) *missed {
 	a := &missed{}
 	held, unread := false, []string(nil)
 	for at, st := range m.stances {
@@ -289,7 +299,7 @@ func (m *Misses) nearest(d *Growth, q *inquiry) *missed {
 			case st.PassedOver != nil:
 				one.far, one.also = 1, st.PassedOver
 			default:
-				one.also = d.tooFar(st.Order, q.pod)
+				one.also = d.turns.tooFar(st.Order, q.pod)
 			}
 		}
 		q.told = append(q.told, at)
@@ -328,14 +338,14 @@ func sameReason(a, b *reason.Reason) bool {
 }
 
 // passRefused leaves out groups on whose nodes pods of these classes were not bound, where another group would do.
-func (d *Growth) passRefused(c *Candidates) {
-	if len(d.Memory.Unbound) == 0 {
+func (sk *Stuck) passRefused(c *Candidates) {
+	if len(sk.Memory.Unbound) == 0 {
 		return
 	}
 	for _, w := range c.wanted {
 		refused := map[cluster.GroupID]bool{}
 		for _, at := range w.Pods[w.Served:] {
-			for _, g := range d.Memory.Unbound[string(d.Waiting[at].UID)].Refused {
+			for _, g := range sk.Memory.Unbound[string(sk.Waiting[at].UID)].Refused {
 				refused[g] = true
 			}
 		}

@@ -1,6 +1,8 @@
 package grow
 
-import "fmt"
+import (
+	"fmt"
+)
 
 func plural(n int, what string) string {
 	if n == 1 {

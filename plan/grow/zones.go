@@ -9,21 +9,27 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
+// turns are those of the zones of groups that span several.
+type turns struct {
+	*Orders
+	limits *Limits
+}
+
 // reach opens the group's next machines until one takes a pod of the demand; none when no zone's would, when a limit forbids it, or when more
 // machines would stand there for nobody than the group has zones. total is what the cluster has, extra how many machines the group is about to
 // add beyond it.
-func (d *Growth) reach(st *Order, w *wanted, total Totals, extra int) []scheduling.Handle {
-	undo := d.Check.Mark()
+func (tu *turns) reach(st *Order, w *wanted, total Totals, extra int) []scheduling.Handle {
+	undo := tu.Check.Mark()
 	var open []scheduling.Handle
 	spare := 0
-	for d.limit(st, total, extra+len(open)) == nil {
-		h := d.OpenMachines(st.Incoming, 1, place.NewName)[0]
+	for tu.limits.limit(st, total, extra+len(open)) == nil {
+		h := tu.OpenMachines(st.Incoming, 1, place.NewName)[0]
 		open = append(open, h)
-		if d.Check.Room(w.Of, h) > 0 {
+		if tu.Check.Room(w.Of, h) > 0 {
 			return open
 		}
 		if len(open) == 1 {
-			spare = d.spare(st)
+			spare = tu.spare(st)
 		}
 		if len(open) > spare {
 			break
@@ -36,46 +42,46 @@ func (d *Growth) reach(st *Order, w *wanted, total Totals, extra int) []scheduli
 
 // spare is how many machines the group may open, besides one that is needed, only because zones take turns: as many as it has zones, less
 // those that it could give back by now because they carry nobody.
-func (d *Growth) spare(st *Order) int {
+func (tu *turns) spare(st *Order) int {
 	if st.Rotation == nil {
 		return 0
 	}
 	idle := -1 // the machine that was opened to be asked about
-	for _, h := range d.Check.Handles() {
-		name := d.Check.Name(h)
-		n := d.Snapshot.Node(name)
-		if own := n == nil && d.Opened.Of(h) == st.Incoming || n != nil && n.Group == st.ID && !n.Object.Spec.Unschedulable; own && d.carriesNobody(name) {
+	for _, h := range tu.Check.Handles() {
+		name := tu.Check.Name(h)
+		n := tu.Snapshot.Node(name)
+		if own := n == nil && tu.Opened.Of(h) == st.Incoming || n != nil && n.Group == st.ID && !n.Object.Spec.Unschedulable; own && tu.carriesNobody(name) {
 			idle++
 		}
 	}
-	machines, _ := d.Policy.Headroom(st.Group)
-	idle = min(idle-machines, d.beyond(st))
+	machines, _ := tu.Policy.Headroom(st.Group)
+	idle = min(idle-machines, tu.beyond(st))
 	return max(0, len(st.Rotation.Zones)-max(0, idle))
 }
 
 // beyond is how many machines the group has beyond those that it has to keep.
-func (d *Growth) beyond(st *Order) int {
-	return d.Believed(st.GroupFacts) + st.Adding - max(st.Min, d.Policy.Floor(st.Group, d.Now))
+func (tu *turns) beyond(st *Order) int {
+	return tu.Believed(st.GroupFacts) + st.Adding - max(st.Min, tu.Policy.Floor(st.Group, tu.Now))
 }
 
-func (d *Growth) carriesNobody(node string) bool {
-	return !slices.ContainsFunc(d.Check.Pods(node), func(p *cluster.Pod) bool { return !p.Daemon() })
+func (tu *turns) carriesNobody(node string) bool {
+	return !slices.ContainsFunc(tu.Check.Pods(node), func(p *cluster.Pod) bool { return !p.Daemon() })
 }
 
 // tooFar says that a zone's turn comes too late for the pod, which a machine there would take; nil when no zone would do.
-func (d *Growth) tooFar(st *Order, p *cluster.Pod) *reason.Reason {
+func (tu *turns) tooFar(st *Order, p *cluster.Pod) *reason.Reason {
 	if st.Rotation == nil {
 		return nil
 	}
 	zone, others, spare := "", 0, 0
-	undo := d.Check.Mark()
+	undo := tu.Check.Mark()
 	opened := st.Opened
 	for i := range len(st.Rotation.Zones) + 1 {
 		at := st.NextZone()
-		h := d.OpenMachines(st.Incoming, 1, place.NewName)[0]
+		h := tu.OpenMachines(st.Incoming, 1, place.NewName)[0]
 		if i == 0 {
-			spare = d.spare(st)
-		} else if d.Check.Room(p.Class, h) > 0 {
+			spare = tu.spare(st)
+		} else if tu.Check.Room(p.Class, h) > 0 {
 			zone, others = at, i
 			break
 		}
@@ -85,7 +91,7 @@ func (d *Growth) tooFar(st *Order, p *cluster.Pod) *reason.Reason {
 	if zone == "" {
 		for _, at := range st.Sites() {
 			fits := false
-			d.OnEmpty(st.Incoming, at, func(h scheduling.Handle) { fits = d.Check.Room(p.Class, h) > 0 })
+			tu.OnEmpty(st.Incoming, at, func(h scheduling.Handle) { fits = tu.Check.Room(p.Class, h) > 0 })
 			if n := st.Reaches(at, 1) - 1; fits && n > 0 {
 				zone, others = at, n
 				break
@@ -100,9 +106,9 @@ func (d *Growth) tooFar(st *Order, p *cluster.Pod) *reason.Reason {
 }
 
 // TellTurns says of groups and of pods that machines are added for which nobody has a use but that other zones' turns come first.
-func (d *Growth) TellTurns() {
-	for _, g := range d.Snapshot.Groups {
-		st := d.Groups[g.ID]
+func (tu *turns) TellTurns() {
+	for _, g := range tu.Snapshot.Groups {
+		st := tu.Groups[g.ID]
 		if st.Adding == 0 || st.Rotation == nil {
 			continue
 		}
@@ -117,7 +123,7 @@ func (d *Growth) TellTurns() {
 			}
 			for _, those := range m.zonal {
 				for _, at := range those.demand.Pods[those.from : those.from+those.n] {
-					v := &d.PodVerdicts[at]
+					v := &tu.PodVerdicts[at]
 					v.Because = append(slices.Clip(v.Because), reason.New(reason.ZoneTakesTurns, v.Subject, "group", g.ID, "zone", m.zone, "machines", nobody))
 				}
 			}

@@ -164,7 +164,7 @@ func (cn *consolidation) findSaving(c memory.Consolidation) memory.Consolidation
 func (cn *consolidation) replace(s *saving) {
 	g := s.into
 	from, name := g.Capacity, s.st.Name()
-	cn.growth.Adopt(g.Order, 1)
+	cn.growth.Additions.Adopt(g.Order, 1)
 	why := reason.New(reason.GroupReplaces, reason.Group(string(g.ID)), "from", from, "to", cn.Believed(g.GroupFacts)+g.Adding, "max", g.Max, "node", name, "saving", grow.Dollars(s.usd))
 	g.Because = append(g.Because, why)
 	cn.growth.Grows = append(cn.growth.Grows, action.SetCapacity{Group: g.ID, From: from, To: cn.Believed(g.GroupFacts) + g.Adding, Adds: 1, Zones: g.ZonesAfter(), Because: why})

@@ -105,7 +105,7 @@ func (rp *report) JudgeGroups() {
 		if outcome == action.GroupSteady && g.Capacity >= 0 && g.Capacity < g.Min {
 			because = append(because, reason.New(reason.GroupBelowMin, about, "capacity", g.Capacity, "min", g.Min))
 		}
-		if n := rp.growth.Failing(st.Order); n > 0 && len(rp.Snapshot.Groups) > 1 {
+		if n := rp.growth.Failures.Failing(st.Order); n > 0 && len(rp.Snapshot.Groups) > 1 {
 			because = append(because, reason.New(reason.GroupUnready, about, "nodes", n))
 		}
 		if st.Contract.Lost != nil {
@@ -121,7 +121,7 @@ func (rp *report) JudgeGroups() {
 		if st.Assumed != nil {
 			because = append(because, *st.Assumed)
 		}
-		passed := rp.growth.PassedZones(st.Order)
+		passed := rp.growth.Failures.PassedZones(st.Order)
 		for _, zone := range slices.Sorted(maps.Keys(passed)) {
 			because = append(because, passed[zone])
 		}
@@ -131,7 +131,7 @@ func (rp *report) JudgeGroups() {
 		if unranked(g.ID) {
 			because = append(because, reason.New(reason.GroupUnranked, about, "configmap", cluster.RankingName))
 		}
-		for _, r := range rp.growth.Complaints {
+		for _, r := range rp.growth.Chain.Complaints {
 			r.About = about
 			because = append(because, r)
 		}

@@ -67,8 +67,8 @@ func (mc *machines) judgeMachine(g *Outgoing, in *cluster.Instance) {
 	case !mc.Comes(g.GroupFacts, in):
 		mc.Judge(about, action.MachineHold, mc.NeverJoined(about, in))
 		return
-	case mc.growth.LateBy(g.Order, in) != nil:
-		mc.Judge(about, action.MachineComing, *mc.growth.LateBy(g.Order, in))
+	case mc.growth.Late.LateBy(g.Order, in) != nil:
+		mc.Judge(about, action.MachineComing, *mc.growth.Late.LateBy(g.Order, in))
 		return
 	default:
 		mc.Judge(about, action.MachineComing, reason.New(reason.MachineComing, about, "age", max(0, mc.Now.Sub(in.Created)).Truncate(time.Second), "limit", mc.Policy.Growth.Node.ProvisionTime))
@@ -85,8 +85,8 @@ func (mc *machines) judgeMachine(g *Outgoing, in *cluster.Instance) {
 		mc.Judge(about, action.MachineHold, why, *mc.Foreign(g.GroupFacts))
 	case mc.deletions.rests(g) != nil:
 		mc.Judge(about, action.MachineHold, why, *mc.deletions.rests(g))
-	case mc.growth.Inspected(g.Order, in) != nil:
-		mc.Judge(about, action.MachineHold, why, *mc.growth.Inspected(g.Order, in))
+	case mc.growth.Failures.Inspected(g.Order, in) != nil:
+		mc.Judge(about, action.MachineHold, why, *mc.growth.Failures.Inspected(g.Order, in))
 	case mc.Needed(g.GroupFacts, mc.Nodeless(in), g.Contract.Leave, 1) != nil:
 		mc.Judge(about, action.MachineHold, why, *mc.Needed(g.GroupFacts, mc.Nodeless(in), g.Contract.Leave, 1))
 	default:

@@ -157,7 +157,7 @@ func (cn *consolidation) bestSaving() *saving {
 func (cn *consolidation) byPrice() []*Outgoing {
 	var all []*Outgoing
 	for _, g := range cn.Snapshot.Groups {
-		if to := cn.nodes.groups[g.ID]; to.Blocked == nil && to.Template != nil && to.PriceUSDPerHour > 0 && cn.growth.MostMore(to.Order) > 0 {
+		if to := cn.nodes.groups[g.ID]; to.Blocked == nil && to.Template != nil && to.PriceUSDPerHour > 0 && cn.growth.Limits.MostMore(to.Order) > 0 {
 			all = append(all, to)
 		}
 	}

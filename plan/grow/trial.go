@@ -1,0 +1,73 @@
+package grow
+
+import (
+	"maps"
+	"slices"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan/place"
+)
+
+// trial notes all that placing pods changes. The undo, which holds once, gives it back as it was.
+func (d *Growth) trial() (undo func()) {
+	unplace := d.Check.Mark()
+	seen, placed, was := *d.View, *d.Room, *d
+	limits, chain, joint := *d.Limits, *d.Chain, *d.Joint
+	if d.Witness != nil {
+		d.Witness = &hearsay{to: d.Witness}
+	}
+	placed.PodVerdicts = slices.Clone(d.PodVerdicts)
+	placed.Opened, placed.Counted, placed.Rescues = slices.Clone(d.Opened), maps.Clone(d.Counted), maps.Clone(d.Rescues)
+	placed.Spared, placed.Booked = maps.Clone(d.Spared), maps.Clone(d.Booked)
+	all := slices.Concat(d.Demands, d.Later)
+	demands := make([]place.Demand, len(all))
+	for i, dm := range all {
+		demands[i] = *dm
+	}
+	rooms, orders := make([]place.Incoming, len(d.Listed)), make([]Order, len(d.Listed))
+	for i, st := range d.Listed {
+		rooms[i], orders[i] = *st.Incoming, *st
+	}
+	return func() {
+		unplace()
+		for i, dm := range all {
+			*dm = demands[i]
+		}
+		for i, st := range d.Listed {
+			rooms[i].Templates = st.Templates // they hold whatever is placed
+			*st = orders[i]
+			*st.Incoming = rooms[i]
+		}
+		*d.View, *d.Room, *d = seen, placed, was
+		*d.Limits, *d.Chain, *d.Joint = limits, chain, joint
+	}
+}
+
+// hearsay keeps what a witness is to hear until it is certain.
+type hearsay struct {
+	to   place.Witness
+	tell []func()
+}
+
+// Opens is told later.
+func (h *hearsay) Opens(machine string, g cluster.GroupID) {
+	h.tell = append(h.tell, func() { h.to.Opens(machine, g) })
+}
+
+// Closes is told later.
+func (h *hearsay) Closes(machine string) { h.tell = append(h.tell, func() { h.to.Closes(machine) }) }
+
+// Places is told later.
+func (h *hearsay) Places(p *cluster.Pod, node string) {
+	h.tell = append(h.tell, func() { h.to.Places(p, node) })
+}
+
+// tellAll tells the witness what came of the last trial.
+func (d *Growth) tellAll() {
+	if h, waits := d.Witness.(*hearsay); waits {
+		for _, tell := range h.tell {
+			tell()
+		}
+		d.Witness = h.to
+	}
+}
