@@ -1,6 +1,8 @@
 package grow
 
 import (
+	"fmt"
+
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/plan/place"
@@ -39,4 +41,35 @@ func (ad *Additions) grant(dm *place.Demand, n int, g cluster.GroupID) {
 	}
 	st.serves = append(st.serves, granted{dm, dm.Served, n})
 	ad.Serve(dm, n, action.PodGrows, st.needed)
+}
+
+// served are the pending pods that the group grows for, "namespace/name", and the requests and buffers, each with the number of its pods.
+func (o *Orders) served(st *Order) (pods, claims []string) {
+	n, order, asked := 0, []*place.Claim(nil), map[*place.Claim]int{}
+	for _, g := range st.serves {
+		switch c := g.demand.Claim; {
+		case c == nil:
+			n += g.n
+		case asked[c] == 0:
+			order = append(order, c)
+			fallthrough
+		default:
+			asked[c] += g.n
+		}
+	}
+	for _, c := range order {
+		claims = append(claims, fmt.Sprintf("%s: %d", c.About, asked[c]))
+	}
+	if n > 0 {
+		pods = make([]string, 0, n)
+	}
+	for _, g := range st.serves {
+		if g.demand.Claim != nil {
+			continue
+		}
+		for _, at := range g.demand.Pods[g.from : g.from+g.n] {
+			pods = append(pods, o.Key(at))
+		}
+	}
+	return pods, claims
 }

@@ -64,22 +64,6 @@ func (c *Candidates) narrow() (narrowed bool, widen func() bool) {
 	}
 }
 
-// Failing is how many nodes a group has of which none is Ready, 0 when one is. Those that start or leave, and those of machines that are switched off, do
-// not count. Another machine of the group would hardly fare better: it comes last.
-func (fl *Failures) Failing(st *Order) (nodes int) {
-	for _, in := range st.Instances {
-		n := fl.Snapshot.Node(in.Node)
-		switch {
-		case n == nil || in.Stopped() || in.State != cluster.StateRunning || slices.Contains(st.Restarted, n):
-		case cluster.Ready(n.Object):
-			return 0
-		case !fl.Starting(n):
-			nodes++
-		}
-	}
-	return nodes
-}
-
 // bring leaves to pods that must be near each other the sites alone whose domain suits all of them. Without that the first would settle where
 // another one's disk is not, and the other one had no place for good. Where no domain suits all, each goes where it can.
 func (c *Candidates) bring() {

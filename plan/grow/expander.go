@@ -5,22 +5,40 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"math"
 	"math/bits"
 	"slices"
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/plan/node"
 	"sluice.dev/sluice/plan/place"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
+
+// Option is one way to help pending pods: so many machines of one group.
+type Option struct {
+	Group cluster.GroupID
+	Nodes int      // machines to add
+	Pods  []string // that they help, "namespace/name", sorted
+
+	RequestedMilli, RequestedBytes int64 // of these pods: thousandths of cores, memory
+	CapacityMilli, CapacityBytes   int64 // of these machines
+
+	PriceUSDPerHour float64 // of these machines together; 0 when unknown
+}
+
+// Choice is what a chain of expanders made of options.
+type Choice struct {
+	Group   cluster.GroupID     // that grows; "" when none does
+	Ask     *action.AskExpander // what to ask before there is a choice; then Group is ""
+	Dropped []reason.Reason     // one for each group that is not chosen and one for what went wrong, in the order in which it happened
+	Because *reason.Reason      // by which steps the group was chosen, nil when there was nothing to choose from
+}
 
 // Expand chooses one of the options, as the operator's chain of expanders has it: each keeps some of what the one before it kept, and the
 // first that leaves one ends the chain. Several that are left are drawn by lot, which depends on the options and the time alone. Answer is
@@ -178,72 +196,4 @@ func draw(options []Option, now time.Time) []Option {
 	}
 	i, _ := bits.Mul64(binary.BigEndian.Uint64(h.Sum(nil)), uint64(len(options)))
 	return options[i : i+1]
-}
-
-// assumed are prices in USD an hour of groups that have none, by group: what others cost that have as much.
-// They decide between groups and are never told as cost, nor counted for ceilings.
-type assumed map[cluster.GroupID]float64
-
-// assumePrices assumes prices for those of the groups that have none, and says so of them; none where no group of the cluster has a price. An
-// assumption is too high rather than too low: what is known to be cheap is bought first.
-func (o *Orders) assumePrices(groups []*Order) assumed {
-	var out assumed
-	for _, st := range groups {
-		if st.PriceUSDPerHour > 0 {
-			continue
-		}
-		price, by := o.asMuch(st, func(g *cluster.Group) bool { return sameKinds(st.Template, g.Template) })
-		if price == 0 {
-			price, by = o.asMuch(st, func(*cluster.Group) bool { return true })
-		}
-		if price == 0 {
-			return nil
-		}
-		if out == nil {
-			out = assumed{}
-		}
-		out[st.ID] = price
-		st.Assumed = new(reason.New(reason.PriceAssumed, reason.Group(string(st.ID)), "price", Dollars(price), "group", by))
-	}
-	return out
-}
-
-// asMuch is what machines cost that have as much of everything as one of the group, of the dearest group that is like; 0 when there is none.
-func (o *Orders) asMuch(st *Order, like func(*cluster.Group) bool) (price float64, of cluster.GroupID) {
-	for _, g := range o.Snapshot.Groups {
-		if g.PriceUSDPerHour <= 0 || g.Template == nil || place.Weight(g.Template.Status.Allocatable) == 0 || !like(g) {
-			continue
-		}
-		machines := place.Weight(st.Template.Status.Allocatable) / place.Weight(g.Template.Status.Allocatable) // tells devices that the other has none of
-		for name, has := range st.Template.Status.Allocatable {
-			if each := g.Template.Status.Allocatable[name]; !each.IsZero() && counts(name) {
-				machines = max(machines, has.AsApproximateFloat64()/each.AsApproximateFloat64())
-			}
-		}
-		if p := machines * g.PriceUSDPerHour; p > price {
-			price, of = p, g.ID
-		}
-	}
-	return price, of
-}
-
-// sameKinds says whether machines have the same devices and the like, in whatever number.
-func sameKinds(a, b *corev1.Node) bool {
-	kinds := func(n *corev1.Node) []corev1.ResourceName {
-		return slices.DeleteFunc(slices.Sorted(maps.Keys(n.Status.Allocatable)), func(name corev1.ResourceName) bool { return !counts(name) })
-	}
-	return slices.Equal(kinds(a), kinds(b))
-}
-
-// counts says whether a machine is paid for by how much it has of the resource.
-func counts(name corev1.ResourceName) bool {
-	return name != corev1.ResourceEphemeralStorage && name != corev1.ResourcePods
-}
-
-// price is what a machine of the group costs in USD an hour, by the list or assumed; 0 where nothing is known.
-func (b *mix) price(st *Order) float64 {
-	if p := b.assumed[st.ID]; p > 0 {
-		return p
-	}
-	return st.PriceUSDPerHour
 }

@@ -102,37 +102,6 @@ func (gs *Rounds) halfGangs() []*place.Gang {
 	return halves
 }
 
-// Tally is what became of some pods, in numbers.
-type Tally struct{ There, Coming, Grows, Stuck, Asked int }
-
-// Placed is how many found a place.
-func (t Tally) Placed() int { return t.There + t.Coming + t.Grows }
-
-// Tally is what became of the pods of demands, in numbers.
-func (o *Orders) Tally(demands []*place.Demand) Tally {
-	var t Tally
-	for _, dm := range demands {
-		for _, at := range dm.Pods[:dm.Served] {
-			v := o.PodVerdicts[at]
-			switch {
-			case v.Outcome == action.PodScheduling:
-				t.There++
-			case v.Outcome == action.PodRescues:
-				t.Coming++
-			case v.Outcome == action.PodWaiting && (v.Because[0].Code == reason.ExpanderAsked || v.Because[0].Code == reason.PodsKeepComing || v.Because[0].Code == reason.PodsComeAndPause):
-				t.Asked++
-			case v.Outcome == action.PodWaiting:
-				t.Coming++
-			case v.Outcome == action.PodGrows:
-				t.Grows++
-			case v.Outcome == action.PodStuck:
-				t.Stuck++
-			}
-		}
-	}
-	return t
-}
-
 // leaveOutHalf leaves out a gang that got too few places, and keeps why: some of its pods are not sluice's to place yet, or there is no room.
 func (gs *Rounds) leaveOutHalf(g *place.Gang) {
 	t := gs.Tally(g.Demands)

@@ -11,6 +11,19 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
+// headroom is the room that a group keeps free, and what of it is there once the pods of this cycle have their places.
+type headroom struct {
+	words    string // as the operator says it
+	machines int    // that are to carry nothing but daemons
+	milli    int64  // thousandths of cores that are to be free, wherever they are
+
+	empty int   // machines that carry nothing but daemons, those that are coming included
+	free  int64 // thousandths of cores
+
+	leaves map[string]space // of the group's nodes that count, what of the headroom leaves with them, by name
+	ladder []spare          // nodes on the removal ladder that could be room again
+}
+
 // space is what one machine has for pods.
 type space struct {
 	empty bool

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/plan/place"
 	"sluice.dev/sluice/reason"
 )
 
@@ -30,25 +29,4 @@ func (la *Late) waitsForLate(st *Order) bool {
 		}
 	}
 	return false
-}
-
-// growPastLate chooses machines of groups none of which is late first. What these leave has room on the machines that are late, and then asks their groups.
-func (d *Growth) growPastLate(wanting []*place.Demand) *Candidates {
-	some := false
-	for _, st := range d.Groups {
-		some = some || len(st.Late) > 0
-	}
-	c := d.Candidates(wanting, some)
-	d.Bursts.gather(c)
-	d.GrowFor(c)
-	if !some || d.Chain.Ask != nil {
-		return c
-	}
-	d.PlaceOnLate()
-	if wanting = d.Wanting(); len(wanting) == 0 {
-		return c
-	}
-	c = d.Candidates(wanting, false)
-	d.GrowFor(c)
-	return c
 }

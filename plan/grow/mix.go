@@ -16,6 +16,23 @@ import (
 	"sluice.dev/sluice/plan/place"
 )
 
+// mix is a packing problem and what its parts stand for.
+type mix struct {
+	problem packing.Problem
+	alone   []packing.Group // by the candidates' sites: each as a group of its own
+	found   packing.Solution
+	lots    []lot     // by the problem's groups
+	classes []*wanted // by the problem's classes; a demand may be several
+	priced  bool      // costs are millionths of a dollar an hour; else they are weights
+	assumed assumed   // prices that nobody knows
+}
+
+// lot is groups that are one to the problem, as nothing that is wanted tells them apart; or one zone of a group, where something does.
+type lot struct {
+	groups []*Order
+	zone   string // "" for all of the groups
+}
+
 // Joint chooses the machines of all groups together, so that they cost least.
 type Joint struct {
 	*Orders

@@ -15,6 +15,12 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
+// Ranking is what the expander priority goes by. The zero value ranks nothing and keeps every group.
+type Ranking struct {
+	ranks []rank // highest number first
+	wrong string // why there is none, for the operator
+}
+
 // rankingKey is where the ConfigMap [cluster.RankingName] has the ranking.
 const rankingKey = "priorities"
 

@@ -6,11 +6,48 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 	"sluice.dev/sluice/scheduling"
 )
+
+// Misses is why groups do not hold the pods that are stuck. What was found of pods that do not mind others holds for as long as the groups stand
+// as they do.
+type Misses struct {
+	allowed *policy.Policy
+	stances []*stance                  // of the snapshot's groups, as they stood last
+	last    map[*cluster.Class]*missed // what the last cycle found
+	now     map[*cluster.Class]*missed // what this one has found, or found to hold
+	untold  *missed                    // what is said of pods that are not asked about
+}
+
+// stance is what a group says to every pod alike.
+type stance struct {
+	*Order
+	digest uint64         // of an empty machine, in each zone
+	turns  string         // of its zones, and until when some are passed over
+	total  Totals         // of the cluster, for the limit
+	limit  *reason.Reason // why the group may not add a machine, once somebody has asked
+	asked  bool
+
+	free    []int64                      // of an empty machine, by dimension, while it is asked
+	notes   map[string]*reason.Reason    // that it has given
+	devices map[corev1.ResourceName]bool // that some size has, once somebody has asked
+	rooms   [][]int64                    // of an empty machine of each size the same as free, once somebody has asked
+	largest []int64                      // of these the most, by dimension
+}
+
+// missed is why no group holds pods of a class.
+type missed struct {
+	far     bool  // a group was asked how far away a zone is, which any pod may change
+	limited []int // the groups that would do, by their place, with what limits each
+	limits  []*reason.Reason
+	because []reason.Reason
+}
 
 // Stuck says why no group helps a pod.
 type Stuck struct {

@@ -1,0 +1,127 @@
+package grow
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/plan/place"
+)
+
+// Candidates are the groups that may grow for what is wanted, and which of them would do for whom.
+type Candidates struct {
+	Groups []*Order
+	sites  []site    // by group
+	first  []int     // by group: the place of its first site
+	free   [][]int64 // by site: what an empty machine has left beside its daemons, by dimension
+	wanted []*wanted
+}
+
+// site is where machines of a group come up: one of the zones of a group that spans several, or all there is of another.
+type site struct {
+	*Order
+	group int    // among the candidates
+	fails bool   // none of the group's nodes is Ready: see [Failures.Failing]
+	zone  string // "" of a group that spans none
+}
+
+// wanted is a demand before any group grows for it.
+type wanted struct {
+	*place.Demand
+	needs   []int64 // of one pod, by dimension
+	suits   []bool  // by site: an empty machine would do for such a pod, whoever else is near
+	fits    []bool  // by site: it would take such a pod as things stand
+	depends bool    // on where other pods are
+	alone   bool    // no two of them share a machine
+	zonal   bool    // it matters in which zone of a group its machine comes up
+
+	at    map[*Order]int // that grow for some of them, for how many
+	grown int            // pods that went to machines which are being added
+}
+
+// label is the label of a machine that comes up there.
+func (s site) label(key string) string { return s.Node(s.zone).Labels[key] }
+
+// noteZonal marks pods for whom the zones of a group are not all one.
+func (c *Candidates) noteZonal() {
+	for i, s := range c.sites {
+		first := i - 1
+		if i == 0 || c.sites[first].group != s.group {
+			continue
+		}
+		for _, w := range c.wanted {
+			w.zonal = w.zonal || w.suits[i] != w.suits[first] || w.fits[i] != w.fits[first] || w.depends && w.suits[i] &&
+				slices.ContainsFunc(place.TopologiesOf(w.Of.Spec), func(key string) bool { return s.label(key) != c.sites[first].label(key) })
+		}
+	}
+}
+
+// tells says whether there is more to the candidates than how many pods a machine holds: pods that mind others or zones, or zones that daemons
+// take more room in than in others.
+func (c *Candidates) tells() bool {
+	return slices.ContainsFunc(c.wanted, func(w *wanted) bool { return w.depends || w.zonal }) ||
+		slices.ContainsFunc(c.Groups, func(st *Order) bool { return st.uneven })
+}
+
+// suited says whether an empty machine of the group of that index would do for such a pod in one of its zones, whoever else is near.
+func (c *Candidates) suited(w *wanted, group int) bool {
+	from, to := c.sitesOf(group)
+	return slices.Contains(w.suits[from:to], true)
+}
+
+// sitesOf are the places of the group's sites among all, the second one beyond them.
+func (c *Candidates) sitesOf(group int) (from, to int) {
+	if to = len(c.sites); group+1 < len(c.first) {
+		to = c.first[group+1]
+	}
+	return c.first[group], to
+}
+
+// noteSharedPorts marks pods that ask for a host port which others ask for as well: these cannot share a machine.
+func (c *Candidates) noteSharedPorts() {
+	by := map[int32][]*wanted{}
+	for _, w := range c.wanted {
+		for port := range hostPorts(w.Of.Spec) {
+			by[port] = append(by[port], w)
+		}
+	}
+	for _, those := range by {
+		for _, w := range those {
+			w.depends = w.depends || len(those) > 1
+		}
+	}
+}
+
+// hostPorts are the ports of their node that pods ask for.
+func hostPorts(spec *corev1.PodSpec) map[int32]bool {
+	var ports map[int32]bool
+	for _, list := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
+		for i := range list {
+			for _, p := range list[i].Ports {
+				if p.HostPort > 0 {
+					if ports == nil {
+						ports = map[int32]bool{}
+					}
+					ports[p.HostPort] = true
+				}
+			}
+		}
+	}
+	return ports
+}
+
+// noteFull marks groups that are at their max and would have done for pods that went elsewhere or nowhere.
+func (c *Candidates) noteFull(d *Orders) {
+	for i, st := range c.Groups {
+		if d.Believed(st.GroupFacts)+st.Adding < st.Max {
+			continue
+		}
+		for _, w := range c.wanted {
+			elsewhere := len(w.at)
+			if w.at[st] > 0 {
+				elsewhere--
+			}
+			st.Wanted = st.Wanted || (w.Left() > 0 || elsewhere > 0) && c.suited(w, i)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package grow
+
+import (
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/place"
+	"sluice.dev/sluice/reason"
+)
+
+// Orders are the groups of a cycle, with what each adds.
+type Orders struct {
+	*place.Room
+	Groups map[cluster.GroupID]*Order
+	Listed []*Order // the same in the snapshot's order
+}
+
+// Order is a group and the machines that this cycle adds to it.
+type Order struct {
+	*place.Incoming
+	Blocked *reason.Reason // why it may not grow now, nil when it may
+	Adding  int            // machines that this cycle adds
+	raised  int            // of these, those that its floor asks for
+	Wanted  bool           // a pending pod asked for it and was refused for its size
+	uneven  bool           // daemons leave more room in some of its zones than in others
+	fresh   []*machine     // machines that this cycle adds, where it spans zones, in the order of opening
+	serves  []granted      // pending pods that it grows for
+	needed  reason.Reason  // why they have their place there, once one has
+
+	Because    []reason.Reason // why it grows, pods before the operator's settings
+	Short      []reason.Reason // what the operator's settings ask of it beyond what it may add, with the limits
+	Headroom   *headroom       // nil when it keeps none
+	Assumed    *reason.Reason  // what its price is taken for, nil when it is known or was not asked for
+	PassedOver *reason.Reason  // by which expander, nil when by none
+	Weighed    *reason.Reason  // against which groups it grows, or by which one it was outweighed; nil when it was not weighed
+}
+
+// granted is pods of a demand that a group grows for: so many of its pods, from one on.
+type granted struct {
+	demand  *place.Demand
+	from, n int
+}
+
+// BlockedRead says why nothing may be written to the group for what is known of it, nil when it is known well. A back-off and a
+// missing template forbid growth only.
+func (st *Order) BlockedRead() *reason.Reason {
+	if st.Blocked != nil {
+		switch st.Blocked.Code {
+		case reason.GroupAsked, reason.GroupUnreadable, reason.GroupIncomplete, reason.GroupContradicted:
+			return st.Blocked
+		}
+	}
+	return nil
+}
+
+// Tally is what became of the pods of demands, in numbers.
+func (o *Orders) Tally(demands []*place.Demand) Tally {
+	var t Tally
+	for _, dm := range demands {
+		for _, at := range dm.Pods[:dm.Served] {
+			v := o.PodVerdicts[at]
+			switch {
+			case v.Outcome == action.PodScheduling:
+				t.There++
+			case v.Outcome == action.PodRescues:
+				t.Coming++
+			case v.Outcome == action.PodWaiting && (v.Because[0].Code == reason.ExpanderAsked || v.Because[0].Code == reason.PodsKeepComing || v.Because[0].Code == reason.PodsComeAndPause):
+				t.Asked++
+			case v.Outcome == action.PodWaiting:
+				t.Coming++
+			case v.Outcome == action.PodGrows:
+				t.Grows++
+			case v.Outcome == action.PodStuck:
+				t.Stuck++
+			}
+		}
+	}
+	return t
+}
+
+// Tally is what became of some pods, in numbers.
+type Tally struct{ There, Coming, Grows, Stuck, Asked int }
+
+// Placed is how many found a place.
+func (t Tally) Placed() int { return t.There + t.Coming + t.Grows }
