@@ -30,7 +30,7 @@ func Decide(s *cluster.Snapshot, allowed *policy.Policy, m memory.Memory) (actio
 
 func (d *decision) decide() (action.Plan, memory.Memory) {
 	d.growth.Failures.Notice()
-	d.room.LearnRunTimes()
+	d.room.RunTimes.Learn()
 	d.room.OpenRoom()
 	d.room.Collect()
 	d.claims.ClaimRequests()
@@ -45,8 +45,8 @@ func (d *decision) decide() (action.Plan, memory.Memory) {
 		d.growth.Headrooms.Keep()
 		d.growth.Request()
 	})
-	d.room.RememberPlaces()
-	d.room.RememberUnbound()
+	d.room.Reservations.Remember()
+	d.room.Unbound.Remember()
 	d.room.NoteAsking()
 	d.claims.OpenGates()
 	d.claims.AnswerClaims()

@@ -46,7 +46,6 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m memory.Me
 		}
 	}
 	d := newDecision(p, s, allowed, m, check)
-	d.room.QueueUp(d.room.Others())
 	p.facts.Look(d.View, p.seen)
 	p.missed.Turn()
 	p.seen, p.allowed, p.check = s, allowed, check

@@ -27,8 +27,8 @@ const (
 )
 
 var (
-	overMethods = map[string]int{"grow.Growth": 93, "place.Room": 79}
-	overFields  = map[string]int{"place.Room": 25}
+	overMethods = map[string]int{}
+	overFields  = map[string]int{}
 	records     = []string{"node.Facts", "policy.Growth", "policy.Removal"} // what was read once and is never changed
 	overWritten = []string{
 		"grow.Candidates.wanted", "grow.Order.Adding", "grow.Order.Because", "grow.Order.Short", "grow.Order.Wanted",

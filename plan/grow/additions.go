@@ -18,7 +18,7 @@ type Additions struct {
 
 // Adopt adds so many machines of a group for good.
 func (ad *Additions) Adopt(st *Order, n int) []scheduling.Handle {
-	handles := ad.OpenMachines(st.Incoming, n, place.NewName)
+	handles := ad.Machines.OpenMachines(st.Incoming, n, place.NewName)
 	ad.admit(st, handles)
 	return handles
 }

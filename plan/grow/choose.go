@@ -92,7 +92,7 @@ func (d *Growth) Candidates(wanting []*place.Demand, deliver bool) *Candidates {
 		}
 	}
 	for _, s := range c.sites {
-		d.Template(s.Incoming, s.zone) // whose daemons, of which there may be no pod yet, are among those that pods mind
+		d.Machines.Template(s.Incoming, s.zone) // whose daemons, of which there may be no pod yet, are among those that pods mind
 	}
 	for _, dm := range wanting {
 		c.wanted = append(c.wanted, &wanted{
@@ -101,7 +101,7 @@ func (d *Growth) Candidates(wanting []*place.Demand, deliver bool) *Candidates {
 	}
 	c.noteSharedPorts()
 	for i, s := range c.sites {
-		d.OnEmpty(s.Incoming, s.zone, func(h scheduling.Handle) {
+		d.Machines.OnEmpty(s.Incoming, s.zone, func(h scheduling.Handle) {
 			c.free = append(c.free, d.Check.Free(h))
 			for _, w := range c.wanted {
 				pod := d.Check.Ask(w.Of)
@@ -128,7 +128,7 @@ func (d *Growth) growPastLate(wanting []*place.Demand) *Candidates {
 	if !some || d.Chain.Ask != nil {
 		return c
 	}
-	d.PlaceOnLate()
+	d.Arrivals.PlaceOnLate()
 	if wanting = d.Wanting(); len(wanting) == 0 {
 		return c
 	}

@@ -205,7 +205,7 @@ func (ch *Chain) follow(c *Candidates, i int, ms *machines) {
 func (ch *Chain) open(c *Candidates, i int, groups []*Order, keep func(w *wanted, h scheduling.Handle, n int)) (placed int) {
 	ch.tried = nil
 	for _, to := range groups {
-		ch.tried = append(ch.tried, ch.OpenMachines(to.Incoming, 1, place.NewName)...)
+		ch.tried = append(ch.tried, ch.Machines.OpenMachines(to.Incoming, 1, place.NewName)...)
 	}
 	row := ch.Check.Row(ch.tried...)
 	for _, w := range c.wanted {

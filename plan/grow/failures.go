@@ -304,7 +304,7 @@ func (fl *Failures) passesOver(st *Order, p *cluster.Pod) *reason.Reason {
 	passed := fl.PassedZones(st)
 	for _, zone := range slices.Sorted(maps.Keys(passed)) {
 		fits := false
-		fl.OnEmpty(st.Incoming, zone, func(h scheduling.Handle) { fits = fl.Check.Room(p.Class, h) > 0 })
+		fl.Machines.OnEmpty(st.Incoming, zone, func(h scheduling.Handle) { fits = fl.Check.Room(p.Class, h) > 0 })
 		if fits {
 			why := passed[zone]
 			return &why

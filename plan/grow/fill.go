@@ -76,7 +76,7 @@ func (jt *Joint) fillKnown(c *Candidates) bool {
 	for _, w := range c.wanted {
 		if w.depends && w.Left() > 0 {
 			placed += jt.There.Fill(w.Of, w.Left(), func(h scheduling.Handle, n int) { jt.PlaceThere(w.Demand, h, n) })
-			placed += jt.Coming.Fill(w.Of, w.Left(), func(h scheduling.Handle, n int) { jt.PlaceComing(w.Demand, h, n) })
+			placed += jt.Coming.Fill(w.Of, w.Left(), func(h scheduling.Handle, n int) { jt.Arrivals.PlaceComing(w.Demand, h, n) })
 		}
 	}
 	return placed > 0

@@ -79,7 +79,7 @@ func (hr *Headrooms) countHeadroom() {
 		}
 		n := hr.Snapshot.Node(name)
 		st := hr.Groups[n.Group]
-		if st == nil || st.Headroom == nil || n.Instance == nil || !n.Instance.State.Expected() || !cluster.Ready(n.Object) && !hr.Arriving(n) {
+		if st == nil || st.Headroom == nil || n.Instance == nil || !n.Instance.State.Expected() || !cluster.Ready(n.Object) && !hr.Arrivals.Arriving(n) {
 			continue
 		}
 		rescued := hr.TakenBack(name)
@@ -150,7 +150,7 @@ func (hr *Headrooms) fillHeadroom(st *Order) {
 		return
 	}
 	var each int64
-	hr.OnEmpty(st.Incoming, st.NextZone(), func(h scheduling.Handle) { each = hr.freeMilli(h) })
+	hr.Machines.OnEmpty(st.Incoming, st.NextZone(), func(h scheduling.Handle) { each = hr.freeMilli(h) })
 	machines := own.machines - own.empty
 	if own.milli > 0 && each > 0 {
 		machines = int((own.milli - own.free + each - 1) / each)

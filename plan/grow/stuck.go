@@ -100,7 +100,7 @@ func (m *Misses) look(d *Stuck) {
 		st := &stance{Order: d.Groups[g.ID], total: total}
 		if now[i] = st; st.known() {
 			for _, zone := range st.Sites() {
-				st.digest = 31*st.digest + d.Check.Digest(d.Template(st.Incoming, zone))
+				st.digest = 31*st.digest + d.Check.Digest(d.Machines.Template(st.Incoming, zone))
 			}
 			st.turns = d.failures.turnsOf(st.Order)
 		}
@@ -191,7 +191,7 @@ func (m *Misses) later(d *Stuck, stuck []*wanted) map[int]bool {
 // askAll asks an empty machine of the group about all open inquiries: in the zone in which it comes nearest to taking the pods.
 func (s *stance) askAll(d *Stuck, at int, open []*inquiry) {
 	for i, zone := range s.Sites() {
-		d.OnEmpty(s.Order.Incoming, zone, func(h scheduling.Handle) {
+		d.Machines.OnEmpty(s.Order.Incoming, zone, func(h scheduling.Handle) {
 			s.free = d.Check.Free(h)
 			for _, q := range open {
 				if i > 0 && !q.depends {
@@ -270,7 +270,7 @@ func (s *stance) wordAll(d *Stuck, at int, open []*inquiry) {
 		if len(its) == 0 {
 			continue
 		}
-		d.OnEmpty(s.Order.Incoming, zone, func(h scheduling.Handle) {
+		d.Machines.OnEmpty(s.Order.Incoming, zone, func(h scheduling.Handle) {
 			s.free = d.Check.Free(h)
 			for _, q := range its {
 				why := d.Check.Refusals(q.pod, d.Check.Name(h))

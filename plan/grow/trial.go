@@ -1,7 +1,6 @@
 package grow
 
 import (
-	"maps"
 	"slices"
 
 	"sluice.dev/sluice/cluster"
@@ -16,9 +15,8 @@ func (d *Growth) trial() (undo func()) {
 	if d.Witness != nil {
 		d.Witness = &hearsay{to: d.Witness}
 	}
-	placed.PodVerdicts = slices.Clone(d.PodVerdicts)
-	placed.Opened, placed.Counted, placed.Rescues = slices.Clone(d.Opened), maps.Clone(d.Counted), maps.Clone(d.Rescues)
-	placed.Spared, placed.Booked = maps.Clone(d.Spared), maps.Clone(d.Booked)
+	queue, needs := *d.Queue, d.Needs.Clone()
+	queue.PodVerdicts, placed.Opened = slices.Clone(d.PodVerdicts), slices.Clone(d.Opened)
 	all := slices.Concat(d.Demands, d.Later)
 	demands := make([]place.Demand, len(all))
 	for i, dm := range all {
@@ -38,7 +36,7 @@ func (d *Growth) trial() (undo func()) {
 			*st = orders[i]
 			*st.Incoming = rooms[i]
 		}
-		*d.View, *d.Room, *d = seen, placed, was
+		*d.View, *d.Queue, *d.Needs, *d.Room, *d = seen, queue, needs, placed, was
 		*d.Limits, *d.Chain, *d.Joint = limits, chain, joint
 	}
 }

@@ -23,7 +23,7 @@ func (tu *turns) reach(st *Order, w *wanted, total Totals, extra int) []scheduli
 	var open []scheduling.Handle
 	spare := 0
 	for tu.limits.limit(st, total, extra+len(open)) == nil {
-		h := tu.OpenMachines(st.Incoming, 1, place.NewName)[0]
+		h := tu.Machines.OpenMachines(st.Incoming, 1, place.NewName)[0]
 		open = append(open, h)
 		if tu.Check.Room(w.Of, h) > 0 {
 			return open
@@ -78,7 +78,7 @@ func (tu *turns) tooFar(st *Order, p *cluster.Pod) *reason.Reason {
 	opened := st.Opened
 	for i := range len(st.Rotation.Zones) + 1 {
 		at := st.NextZone()
-		h := tu.OpenMachines(st.Incoming, 1, place.NewName)[0]
+		h := tu.Machines.OpenMachines(st.Incoming, 1, place.NewName)[0]
 		if i == 0 {
 			spare = tu.spare(st)
 		} else if tu.Check.Room(p.Class, h) > 0 {
@@ -91,7 +91,7 @@ func (tu *turns) tooFar(st *Order, p *cluster.Pod) *reason.Reason {
 	if zone == "" {
 		for _, at := range st.Sites() {
 			fits := false
-			tu.OnEmpty(st.Incoming, at, func(h scheduling.Handle) { fits = tu.Check.Room(p.Class, h) > 0 })
+			tu.Machines.OnEmpty(st.Incoming, at, func(h scheduling.Handle) { fits = tu.Check.Room(p.Class, h) > 0 })
 			if n := st.Reaches(at, 1) - 1; fits && n > 0 {
 				zone, others = at, n
 				break

@@ -11,8 +11,12 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// usualBoot is how long a machine takes from its request to its node where nothing has been seen to join.
-const usualBoot = 3 * time.Minute
+// backlogs are pods that wait their turn, as a drain target gives the time to.
+type backlogs struct {
+	*node.View
+	*Queue
+	room *Room
+}
 
 // A pod that has run for as long as expected is thought to need that much more; backlogs are looked at again so often.
 const (
@@ -24,15 +28,15 @@ const (
 // which ask for the same will serve once they are free, and the rest shares places, as many pods one after the other as end in time after a
 // machine has booted, at least one. Only that many pods are placed on machines that are coming or bought. Pods of unknown run times, those
 // that depend on where others are, and those of a gang that does not run yet wait for nobody.
-func (d *Room) holdBacklogs() {
-	if len(d.Policy.Growth.DrainTargets) == 0 {
+func (bl *backlogs) holdBack() {
+	if len(bl.Policy.Growth.DrainTargets) == 0 {
 		return
 	}
-	order, backlogs := d.backlogs()
+	order, backlogs := bl.all()
 	if len(order) == 0 {
 		return
 	}
-	free, boot := d.placesSoon(), d.BootTime()
+	free, boot := bl.placesSoon(), bl.room.RunTimes.BootTime()
 	for _, key := range order {
 		b := backlogs[key]
 		rest := b.pods
@@ -44,20 +48,20 @@ func (d *Room) holdBacklogs() {
 			}
 		}
 		turns := max(1, int((key.target-boot)/key.run))
-		d.hold(b, key, (max(0, rest)+turns-1)/turns)
+		bl.hold(b, key, (max(0, rest)+turns-1)/turns)
 	}
 }
 
 // backlogs are those with a drain target, in the order in which their first pods are placed.
-func (d *Room) backlogs() ([]backlogKey, map[backlogKey]*backlog) {
+func (bl *backlogs) all() ([]backlogKey, map[backlogKey]*backlog) {
 	var order []backlogKey
 	all := map[backlogKey]*backlog{}
-	for _, dm := range d.Wanting() {
-		if !d.mayHold(dm) {
+	for _, dm := range bl.room.Wanting() {
+		if !bl.mayHold(dm) {
 			continue
 		}
-		needs := d.Check.Needs(dm.Of)
-		key := backlogKey{asks: Words(needs), run: d.RunTime(dm.Of), target: d.drainTarget(dm.Of)}
+		needs := bl.Check.Needs(dm.Of)
+		key := backlogKey{asks: Words(needs), run: bl.room.RunTimes.RunTime(dm.Of), target: bl.drainTarget(dm.Of)}
 		if key.run == 0 || key.target == 0 {
 			continue
 		}
@@ -78,7 +82,7 @@ func (d *Room) backlogs() ([]backlogKey, map[backlogKey]*backlog) {
 }
 
 // hold leaves the first pods of a backlog so many places, and gives the others the verdict that they wait their turn.
-func (d *Room) hold(b *backlog, key backlogKey, slots int) {
+func (bl *backlogs) hold(b *backlog, key backlogKey, slots int) {
 	if slots >= b.pods {
 		return
 	}
@@ -88,33 +92,33 @@ func (d *Room) hold(b *backlog, key backlogKey, slots int) {
 		first := min(dm.Left(), slots)
 		slots -= first
 		if n := dm.Left() - first; n > 0 {
-			d.holdBack(dm, n, because)
+			bl.wait(dm, n, because)
 		}
 	}
 }
 
 // holdBack gives the youngest n pods of a demand the verdict that they wait, and looks again soon.
-func (d *Room) holdBack(dm *Demand, n int, because reason.Reason) {
+func (bl *backlogs) wait(dm *Demand, n int, because reason.Reason) {
 	keep := len(dm.Pods) - n
-	d.Serve(&Demand{Of: dm.Of, Pods: dm.Pods[keep:]}, n, action.PodWaiting, because)
+	bl.Serve(&Demand{Of: dm.Of, Pods: dm.Pods[keep:]}, n, action.PodWaiting, because)
 	dm.Pods = dm.Pods[:keep]
-	d.Wake(d.Now.Add(lookAgainIn))
+	bl.Wake(bl.Now.Add(lookAgainIn))
 }
 
 // drainTarget is the time within which a backlog of the class is to be worked off, 0 for none.
-func (d *Room) drainTarget(of *cluster.Class) time.Duration {
-	g := d.Policy.Growth
-	if within := g.Drain(of.Namespace); within > 0 || !slices.ContainsFunc(d.Snapshot.Groups, func(c *cluster.Group) bool { return g.Drain("", c.ID) > 0 }) {
+func (bl *backlogs) drainTarget(of *cluster.Class) time.Duration {
+	g := bl.Policy.Growth
+	if within := g.Drain(of.Namespace); within > 0 || !slices.ContainsFunc(bl.Snapshot.Groups, func(c *cluster.Group) bool { return g.Drain("", c.ID) > 0 }) {
 		return within
 	}
 	var would []cluster.GroupID
-	for _, c := range d.Snapshot.Groups {
+	for _, c := range bl.Snapshot.Groups {
 		if c.Template == nil {
 			continue
 		}
-		st, suits := d.groups[c.ID], false
+		st, suits := bl.room.groups[c.ID], false
 		for _, zone := range st.Sites() {
-			d.OnEmpty(st, zone, func(h scheduling.Handle) { suits = suits || d.Check.Suits(of, h) })
+			bl.room.Machines.OnEmpty(st, zone, func(h scheduling.Handle) { suits = suits || bl.Check.Suits(of, h) })
 		}
 		if suits {
 			would = append(would, c.ID)
@@ -125,21 +129,21 @@ func (d *Room) drainTarget(of *cluster.Class) time.Duration {
 
 // placesSoon is when pods that run now are expected to leave their places, from now, by what they ask for. Places on nodes that take no
 // further pods are left out, and so are those of pods whose run times are unknown.
-func (d *Room) placesSoon() map[string][]time.Duration {
+func (bl *backlogs) placesSoon() map[string][]time.Duration {
 	type known struct {
 		run  time.Duration
 		asks string
 	}
 	out, classes := map[string][]time.Duration{}, map[*cluster.Class]known{}
-	for _, n := range d.Snapshot.Nodes {
+	for _, n := range bl.Snapshot.Nodes {
 		if n.Object.Spec.Unschedulable {
 			continue
 		}
 		for _, p := range n.Pods {
 			c, ok := classes[p.Class]
 			if !ok {
-				if run := d.RunTime(p.Class); run > 0 && !p.Daemon() {
-					c = known{run, Words(d.Check.Needs(p.Class))}
+				if run := bl.room.RunTimes.RunTime(p.Class); run > 0 && !p.Daemon() {
+					c = known{run, Words(bl.Check.Needs(p.Class))}
 				}
 				classes[p.Class] = c
 			}
@@ -148,7 +152,7 @@ func (d *Room) placesSoon() map[string][]time.Duration {
 				continue
 			}
 			if began := p.Started(); !began.IsZero() {
-				run -= d.Now.Sub(began)
+				run -= bl.Now.Sub(began)
 			}
 			out[c.asks] = append(out[c.asks], max(run, OverdueRun))
 		}
@@ -156,24 +160,21 @@ func (d *Room) placesSoon() map[string][]time.Duration {
 	return out
 }
 
-// BootTime is how long machines take from their request to their node: the median of those that are there.
-func (d *Room) BootTime() time.Duration {
-	var took []time.Duration
-	for _, n := range d.Snapshot.Nodes {
-		if n.Instance != nil && !n.Instance.Created.IsZero() {
-			if t := n.Object.CreationTimestamp.Sub(n.Instance.Created); t > 0 && t <= d.Policy.Growth.Node.ProvisionTime {
-				took = append(took, t)
-			}
-		}
-	}
-	if len(took) == 0 {
-		return usualBoot
-	}
-	slices.Sort(took)
-	return took[len(took)/2]
+// mayHold says whether pods of a demand can wait without anybody else being kept from his place.
+func (bl *backlogs) mayHold(dm *Demand) bool {
+	return dm.Judged && dm.Claim == nil && !bl.Check.Depends(dm.Of) && (dm.Gang == nil || dm.Gang.Runs())
 }
 
-// mayHold says whether pods of a demand can wait without anybody else being kept from his place.
-func (d *Room) mayHold(dm *Demand) bool {
-	return dm.Judged && dm.Claim == nil && !d.Check.Depends(dm.Of) && (dm.Gang == nil || dm.Gang.Runs())
+// backlog is the pods of one owner that wait, ask for the same and are expected to run alike. Their classes may differ, as those of an
+// indexed Job do.
+type backlog struct {
+	demands []*Demand
+	pods    int
+	milli   int64 // thousandths of cores that one asks for
+}
+
+type backlogKey struct {
+	owner       string
+	asks        string
+	run, target time.Duration
 }

@@ -5,7 +5,6 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan/action"
-	"sluice.dev/sluice/reason"
 )
 
 // Claims adds n pretended pods to those that wait. judged says whether groups may grow for them.
@@ -22,27 +21,4 @@ func (d *Room) Claims(c *Claim, p *cluster.Pod, n int, judged bool) {
 		d.Waiting, d.PodVerdicts = append(d.Waiting, p), append(d.PodVerdicts, action.Verdict{Subject: c.About})
 	}
 	c.Demands = append(c.Demands, dm)
-}
-
-// KeepFor notes that a node stays for the sake of the claim's pods.
-func (d *Room) KeepFor(c *Claim, node string) {
-	if _, known := d.Booked[node]; known {
-		return
-	}
-	why := c.Keeps
-	why.About = reason.Node(node)
-	d.Booked[node] = why
-}
-
-// DoesNotFit says that so few pods of a claim find room that none is kept for them.
-func (c *Claim) DoesNotFit(fit int) reason.Reason {
-	all := 0
-	for _, dm := range c.Demands {
-		all += len(dm.Pods)
-	}
-	verdict := "nothing is bought for it"
-	if !c.Asks {
-		verdict = "none is bought for such a request"
-	}
-	return reason.New(reason.RequestDoesNotFit, c.About, "fit", fit, "pods", all, "verdict", verdict)
 }

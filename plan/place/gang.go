@@ -12,9 +12,6 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// Runs says whether the gang has what it needs already: its further pods are served one by one.
-func (g *Gang) Runs() bool { return g.Least > 0 && g.Placed >= g.Least }
-
 // CollectGangs finds the gangs of the pods that wait, those that come first in the order of demands first. A gang of which one pod
 // has been judged by the scheduler or waits for its capacity is judged as a whole.
 func (d *Room) CollectGangs() {
@@ -93,9 +90,6 @@ func (d *Room) countPlaced(known map[string]*Gang) {
 		}
 	}
 }
-
-// LeaveOut gives the gang no place in this cycle, and says why.
-func (g *Gang) LeaveOut(outcome action.Outcome, why reason.Reason) { g.Out, g.Outcome = &why, outcome }
 
 // sortGangs puts the gangs in the order in which they are served: by priority, then by their oldest pod.
 func (d *Room) sortGangs() {

@@ -24,8 +24,8 @@ func (d *Room) PlacePending() {
 		return
 	}
 	d.LineUp(nil)
-	d.berths()
-	d.lodge()
+	d.Reservations.give()
+	d.Reservations.reserve()
 	d.FindPlaces()
 	for _, dm := range d.Wanting() {
 		switch name := dm.Of.Spec.SchedulerName; {
@@ -40,41 +40,6 @@ func (d *Room) PlacePending() {
 	}
 }
 
-// deciding is how many of the pods that have no place yet are a reason to grow: none that the scheduler has not looked at, and none that is
-// too young. Pods of one class wait equally long, so the young ones are the last.
-func (d *Room) deciding(dm *Demand) int {
-	switch {
-	case dm.Booked:
-		return dm.Left()
-	case !dm.Judged:
-		return 0
-	}
-	n := dm.Left()
-	for n > 0 {
-		if _, young := d.Policy.Young(d.Waiting[dm.Pods[dm.Served+n-1]], d.Now); !young {
-			break
-		}
-		n--
-	}
-	return n
-}
-
-// LineUp tells nodes that are there from those that are coming, in the order of names unless another one is given.
-func (d *Room) LineUp(order func(a, b scheduling.Handle) int) {
-	handles := d.Check.Handles()
-	if order != nil {
-		slices.SortStableFunc(handles, order)
-	}
-	d.There, d.Coming = d.Check.Row(), d.Check.Row()
-	for _, h := range handles {
-		if d.comingGroup(h) != nil {
-			d.Coming.Append(h)
-		} else {
-			d.There.Append(h)
-		}
-	}
-}
-
 // FindPlaces finds places on what was lined up, and on nodes of the removal ladder.
 func (d *Room) FindPlaces() {
 	for _, band := range d.bands() {
@@ -82,8 +47,8 @@ func (d *Room) FindPlaces() {
 		d.PlaceOn(d.There, band, d.PlaceThere)
 	}
 	d.rescueNodes()
-	d.holdBacklogs()
-	d.placeOnComing()
+	d.backlogs.holdBack()
+	d.Arrivals.fill()
 }
 
 // PlaceThere serves pods that go onto a node that is there.
@@ -91,17 +56,10 @@ func (d *Room) PlaceThere(dm *Demand, h scheduling.Handle, n int) {
 	if dm.Claim != nil {
 		d.KeepFor(dm.Claim, d.Check.Name(h))
 	} else {
-		d.countOn(d.Check.Name(h), dm.Pods[dm.Served])
+		d.countOn(d.Check.Name(h), d.Key(dm.Pods[dm.Served]))
 	}
 	d.Place(dm, n, h)
 	d.Serve(dm, n, action.PodScheduling, d.fitsNode(h))
-}
-
-// countOn notes that the pod counts on the node, unless another one does already.
-func (d *Room) countOn(node string, at int) {
-	if _, known := d.Counted[node]; !known {
-		d.Counted[node] = d.Key(at)
-	}
 }
 
 // fitsNode is why pods have their place on a node that is there, said once for each node.
@@ -113,22 +71,6 @@ func (d *Room) fitsNode(h scheduling.Handle) reason.Reason {
 		d.fitting[name] = why
 	}
 	return why
-}
-
-// PlaceOn places pods on the first node of the row that takes them and tells found how many each node got. Pods that mind others are tried
-// again as long as others find a place, since those may be whom they waited for.
-func (d *Room) PlaceOn(row *scheduling.Row, demands []*Demand, found func(dm *Demand, h scheduling.Handle, n int)) {
-	for again := false; ; again = true {
-		placed := 0
-		for _, dm := range demands {
-			if dm.Left() > 0 && (!again || d.Check.Depends(dm.Of)) {
-				placed += row.Fill(dm.Of, dm.Left(), func(h scheduling.Handle, n int) { found(dm, h, n) })
-			}
-		}
-		if placed == 0 {
-			return
-		}
-	}
 }
 
 // rescueNodes lets pods take back nodes from the ladder whose machine is not being deleted yet. Every such node that any

@@ -11,9 +11,17 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/plan/memory"
+	"sluice.dev/sluice/plan/node"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
+
+// Unbound are pods that fit a node and that their schedulers do not bind.
+type Unbound struct {
+	*node.View
+	*Queue
+	*Needs
+}
 
 // How long a scheduler takes for a pod that nothing is remembered of, and how long a pod is left that its scheduler does not bind.
 const (
@@ -23,65 +31,65 @@ const (
 )
 
 // leaveUnbound leaves the pods that their schedulers have not bound in time to nodes that they fit (S-16).
-func (d *Room) leaveUnbound() {
-	if len(d.Memory.Unbound) == 0 {
+func (ub *Unbound) leave() {
+	if len(ub.Memory.Unbound) == 0 {
 		return
 	}
-	now := make(map[string]memory.Unbound, len(d.Memory.Unbound))
-	for _, p := range d.Snapshot.Pending {
-		u, known := d.Memory.Unbound[string(p.UID)]
+	now := make(map[string]memory.Unbound, len(ub.Memory.Unbound))
+	for _, p := range ub.Snapshot.Pending {
+		u, known := ub.Memory.Unbound[string(p.UID)]
 		switch {
 		case !known:
 			continue
 		case !u.Until.IsZero() && p.UnschedulableSince().After(u.Until.Add(-u.Rest)):
 			continue // a scheduler is there, and nodes have gone since
-		case u.Left(d.Now):
+		case u.Left(ub.Now):
 		case !u.Until.IsZero():
 			u.Since, u.Until = time.Time{}, time.Time{}
 		case !u.Since.IsZero():
-			if until := u.Since.Add(policy.Binds(len(d.Snapshot.Pending))); d.Now.Before(until) {
-				d.Wake(until)
+			if until := u.Since.Add(policy.Binds(len(ub.Snapshot.Pending))); ub.Now.Before(until) {
+				ub.Wake(until)
 				break
 			}
 			u.Rest = min(max(2*u.Rest, firstLeft), longestLeft)
-			u.Until, u.Refused = d.Now.Add(u.Rest), d.refusedWith(u.Refused, p)
+			u.Until, u.Refused = ub.Now.Add(u.Rest), ub.refusedWith(u.Refused, p)
 		}
-		if u.Left(d.Now) {
-			d.Wake(u.Until)
+		if u.Left(ub.Now) {
+			ub.Wake(u.Until)
 		}
 		now[string(p.UID)] = u
 	}
-	if !maps.EqualFunc(now, d.Memory.Unbound, memory.Unbound.Equal) {
-		d.Memory.Unbound = now
+	if !maps.EqualFunc(now, ub.Memory.Unbound, memory.Unbound.Equal) {
+		ub.Memory.Unbound = now
 	}
 }
 
 // isLeft says whether the pod that waits there holds no node and makes no group grow, as its scheduler does not bind it. It gets its verdict.
-func (d *Room) isLeft(at int, p *cluster.Pod) bool {
-	u := d.Memory.Unbound[string(p.UID)]
-	if !u.Left(d.Now) {
+func (ub *Unbound) isLeft(at int, p *cluster.Pod) bool {
+	u := ub.Memory.Unbound[string(p.UID)]
+	if !u.Left(ub.Now) {
 		return false
 	}
 	outcome := action.PodIgnored
 	if p.Unschedulable() {
 		outcome = action.PodStuck
 	}
-	v := &d.PodVerdicts[at]
+	v := &ub.PodVerdicts[at]
 	*v = action.Verdict{Subject: v.Subject, Outcome: outcome, Because: []reason.Reason{reason.New(reason.PodNotBound, v.Subject,
-		"scheduler", cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName), "age", d.Now.Sub(u.Since).Truncate(time.Second),
-		"limit", policy.Binds(len(d.Snapshot.Pending)), "until", u.Until.Format(time.RFC3339))}}
+		"scheduler", cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName), "age", ub.Now.Sub(u.Since).Truncate(time.Second),
+		"limit", policy.Binds(len(ub.Snapshot.Pending)), "until", u.Until.Format(time.RFC3339))}}
 	return true
 }
 
 // RememberUnbound remembers since when pods have fitted nodes that are there.
-func (d *Room) RememberUnbound() {
-	was := d.Memory.Unbound
-	if len(was) == 0 && len(d.Counted)+len(d.Rescues) == 0 {
+func (ub *Unbound) Remember() {
+	was := ub.Memory.Unbound
+	if len(was) == 0 && len(ub.Counted)+len(ub.Rescues) == 0 {
 		return
 	}
 	now := map[string]memory.Unbound{}
-	verdicts, young := d.PodVerdicts, d.Now.Add(-bindsSoon)
-	for at, p := range d.Snapshot.Pending {
+	verdicts, young := ub.PodVerdicts, ub.Now.Add(-bindsSoon)
+	for at, p := range ub.Snapshot.Pending {
 		fits := verdicts[at].Outcome == action.PodScheduling || verdicts[at].Outcome == action.PodRescues
 		if len(was) == 0 && !fits {
 			continue
@@ -91,9 +99,9 @@ func (d *Room) RememberUnbound() {
 		}
 		u, known := was[string(p.UID)]
 		switch {
-		case u.Left(d.Now):
+		case u.Left(ub.Now):
 		case fits && u.Since.IsZero() && !p.Gated() && !p.Created().After(young):
-			u.Since = d.Now
+			u.Since = ub.Now
 		case fits && known:
 		case u.Rest == 0:
 			continue
@@ -104,15 +112,15 @@ func (d *Room) RememberUnbound() {
 	}
 	switch {
 	case len(now) == 0:
-		d.Memory.Unbound = nil
+		ub.Memory.Unbound = nil
 	case !maps.EqualFunc(now, was, memory.Unbound.Equal):
-		d.Memory.Unbound = now
+		ub.Memory.Unbound = now
 	}
 }
 
 // refusedWith are these groups and those on whose nodes pods such as this one had their places in the last cycle.
-func (d *Room) refusedWith(refused []cluster.GroupID, p *cluster.Pod) []cluster.GroupID {
-	last := d.Memory.Places
+func (ub *Unbound) refusedWith(refused []cluster.GroupID, p *cluster.Pod) []cluster.GroupID {
+	last := ub.Memory.Places
 	if last == nil {
 		return refused
 	}
@@ -121,7 +129,7 @@ func (d *Room) refusedWith(refused []cluster.GroupID, p *cluster.Pod) []cluster.
 		if i%2 > 0 || int(at) >= len(last.Nodes) {
 			continue
 		}
-		if n := d.Snapshot.Node(last.Nodes[at]); n != nil && n.Group != "" {
+		if n := ub.Snapshot.Node(last.Nodes[at]); n != nil && n.Group != "" {
 			all = append(all, n.Group)
 		}
 	}

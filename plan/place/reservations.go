@@ -2,13 +2,21 @@ package place
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan/memory"
+	"sluice.dev/sluice/plan/node"
 	"sluice.dev/sluice/scheduling"
 )
+
+// Reservations are the places of the last cycle, which pods keep until they are bound.
+type Reservations struct {
+	*node.View
+	*Queue
+	room   *Room
+	recall *Recall
+}
 
 func onThere(b *berth) *[]scheduling.Seat { return &b.there }
 
@@ -16,23 +24,23 @@ func onComing(b *berth) *[]scheduling.Seat { return &b.coming }
 
 // berths gives demands the places of the last cycle on what is still there. What was meant for machines that have come since is moved to
 // nodes of their group that carry nothing yet.
-func (d *Room) berths() {
-	last := d.Memory.Places
+func (rs *Reservations) give() {
+	last := rs.Memory.Places
 	if last == nil {
 		return
 	}
-	on, stayed := d.berthed(last)
+	on, stayed := rs.stayed(last)
 	future := make([]bool, len(on))
 	seats := 0
 	for i, h := range on {
-		future[i] = h >= 0 && d.comingGroup(h) != nil
+		future[i] = h >= 0 && rs.room.Arrivals.group(h) != nil
 	}
 	for _, pairs := range last.Of {
 		seats += len(pairs) / 2
 	}
 	arena := make([]scheduling.Seat, 0, seats)
 	byKey := map[cluster.Key]*berth{}
-	for _, dm := range d.Demands {
+	for _, dm := range rs.room.Demands {
 		if dm.Left() == 0 || !dm.keeps() {
 			continue
 		}
@@ -62,25 +70,25 @@ func (d *Room) berths() {
 }
 
 // berthed is where the nodes of the places are now, -1 for those that are gone, and which of them are where they were in the last cycle.
-func (d *Room) berthed(last *memory.Places) (on []scheduling.Handle, stayed []bool) {
-	was := d.recall.held
-	if was.of != last || was.check != d.Check {
+func (rs *Reservations) stayed(last *memory.Places) (on []scheduling.Handle, stayed []bool) {
+	was := rs.recall.held
+	if was.of != last || was.check != rs.Check {
 		was.on = nil
 	}
 	on, stayed = make([]scheduling.Handle, len(last.Nodes)), make([]bool, len(last.Nodes))
 	gone := false
 	for i, name := range last.Nodes {
-		if i < len(was.on) && d.Check.Is(was.on[i], name) {
+		if i < len(was.on) && rs.Check.Is(was.on[i], name) {
 			on[i], stayed[i] = was.on[i], true
 			continue
 		}
-		h, present := d.Check.Handle(name)
+		h, present := rs.Check.Handle(name)
 		if on[i] = h; !present {
 			on[i], gone = -1, true
 		}
 	}
 	if gone {
-		d.moveIn(last.Nodes, on)
+		rs.moveIn(last.Nodes, on)
 	}
 	return on, stayed
 }
@@ -88,12 +96,12 @@ func (d *Room) berthed(last *memory.Places) (on []scheduling.Handle, stayed []bo
 // lodge has pods stand in the checker that keep their places for certain, instead of placing them again in every cycle. It comes to the same:
 // they mind nobody and nobody minds them, they are of the first band, which chooses before all others, and nobody has a place yet whom the last
 // cycle did not see beside them.
-func (d *Room) lodge() {
-	if !d.settles() || len(d.Gangs)+d.Driven > 0 || len(d.Demands) == 0 {
-		d.Check.Reserve(nil)
+func (rs *Reservations) reserve() {
+	if !rs.room.settles() || len(rs.room.Gangs)+rs.Driven > 0 || len(rs.room.Demands) == 0 {
+		rs.Check.Reserve(nil)
 		return
 	}
-	band := d.bands()[0]
+	band := rs.room.bands()[0]
 	all := make([]scheduling.Reservation, 0, len(band))
 	for _, dm := range band {
 		b := dm.berth
@@ -101,39 +109,19 @@ func (d *Room) lodge() {
 			continue
 		}
 		b.lodged = true
-		if d.deciding(dm) < dm.Left() { // others choose first among the machines that are coming
+		if rs.room.deciding(dm) < dm.Left() { // others choose first among the machines that are coming
 			for i := range b.coming {
 				b.coming[i].Held = false
 			}
 		}
 		all = append(all, scheduling.Reservation{Of: dm.Of, Pods: dm.Left(), Seats: b.seats})
 	}
-	d.Check.Reserve(all)
+	rs.Check.Reserve(all)
 }
-
-// coming are the first so many of the group, whose names are [comingName].
-func (n *names) coming(g cluster.GroupID, machines int) []known {
-	if *n == nil {
-		*n = names{}
-	}
-	for len((*n)[g]) < machines {
-		(*n)[g] = append((*n)[g], known{name: comingName(g, len((*n)[g]))})
-	}
-	return (*n)[g]
-}
-
-// comingName names one of the machines of a group that are coming. They are numbered from 0 on: when one of them has come, the last
-// number is gone.
-func comingName(g cluster.GroupID, number int) string {
-	return comingPrefix + string(g) + ":" + strconv.Itoa(number)
-}
-
-// comingPrefix begins the names of machines that are coming, as no node's name does.
-const comingPrefix = "coming:"
 
 // moveIn has what was meant for machines that are coming no longer follow them: each to a node of its group that is in no list of nodes yet
 // and carries nothing but daemons, the youngest first.
-func (d *Room) moveIn(names []string, on []scheduling.Handle) {
+func (rs *Reservations) moveIn(names []string, on []scheduling.Handle) {
 	homeless := map[cluster.GroupID][]int{}
 	for i, name := range names {
 		if rest, ok := strings.CutPrefix(name, comingPrefix); ok && on[i] < 0 {
@@ -144,18 +132,18 @@ func (d *Room) moveIn(names []string, on []scheduling.Handle) {
 	if len(homeless) == 0 {
 		return
 	}
-	known := make([]bool, d.Check.Size())
+	known := make([]bool, rs.Check.Size())
 	for _, h := range on {
 		if h >= 0 {
 			known[h] = true
 		}
 	}
 	empty := map[cluster.GroupID][]*cluster.Node{}
-	for _, n := range d.Snapshot.Nodes {
+	for _, n := range rs.Snapshot.Nodes {
 		if homeless[n.Group] == nil {
 			continue
 		}
-		if h, present := d.Check.Handle(n.Name()); (!present || !known[h]) && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() }) {
+		if h, present := rs.Check.Handle(n.Name()); (!present || !known[h]) && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() }) {
 			empty[n.Group] = append(empty[n.Group], n)
 		}
 	}
@@ -167,7 +155,7 @@ func (d *Room) moveIn(names []string, on []scheduling.Handle) {
 			if k == len(nodes) {
 				break
 			}
-			if h, present := d.Check.Handle(nodes[k].Name()); present {
+			if h, present := rs.Check.Handle(nodes[k].Name()); present {
 				on[i] = h
 			}
 		}
@@ -195,30 +183,27 @@ func keepPlaces(row *scheduling.Row, demands []*Demand, of func(b *berth) *[]sch
 	}
 }
 
-// keeps says whether the demand's pods keep their places from cycle to cycle: those that are there and that no request holds room for.
-func (dm *Demand) keeps() bool { return dm.Claim == nil && dm.Consumes == "" && !dm.Booked }
-
 // RememberPlaces leaves the places of this cycle to the next one: on nodes that are there, machines that are coming, and those that are being
 // added, which will be coming.
-func (d *Room) RememberPlaces() {
-	d.Memory.Places, d.recall.held = nil, held{}
-	used := d.usedNodes()
+func (rs *Reservations) Remember() {
+	rs.Memory.Places, rs.recall.held = nil, held{}
+	used := rs.usedNodes()
 	if len(used) == 0 {
 		return
 	}
-	p := &memory.Places{Nodes: make([]string, len(used)), Of: make(map[cluster.Key][]int32, len(d.Demands))}
-	index := make([]int32, d.Check.Size())
+	p := &memory.Places{Nodes: make([]string, len(used)), Of: make(map[cluster.Key][]int32, len(rs.room.Demands))}
+	index := make([]int32, rs.Check.Size())
 	for i, u := range used {
 		p.Nodes[i], index[u.on] = u.name, int32(i)
 	}
 	seats := 0
-	for _, dm := range d.Demands {
+	for _, dm := range rs.room.Demands {
 		if dm.keeps() {
 			seats += len(dm.seats)
 		}
 	}
 	arena := make([]int32, 0, 2*seats)
-	for _, dm := range d.Demands {
+	for _, dm := range rs.room.Demands {
 		if !dm.keeps() || len(dm.seats) == 0 {
 			continue
 		}
@@ -232,8 +217,8 @@ func (d *Room) RememberPlaces() {
 		}
 		p.Of[dm.Of.Key] = pairs
 	}
-	d.Memory.Places = p
-	d.recall.held = held{p, d.Check, handlesOf(used)}
+	rs.Memory.Places = p
+	rs.recall.held = held{p, rs.Check, handlesOf(used)}
 }
 
 // used is a node on which pods have places.
@@ -252,13 +237,13 @@ func handlesOf(all []used) []scheduling.Handle {
 
 // usedNodes are those on which pods that keep their places have them, in the order of names. Machines that are being added are named as they
 // will be called when they are coming.
-func (d *Room) usedNodes() []used {
+func (rs *Reservations) usedNodes() []used {
 	var takes []bool // by handle; nil for none at all
-	for _, dm := range d.Demands {
+	for _, dm := range rs.room.Demands {
 		if dm.keeps() {
 			for _, s := range dm.seats {
 				if takes == nil {
-					takes = make([]bool, d.Check.Size())
+					takes = make([]bool, rs.Check.Size())
 				}
 				takes[s.On] = true
 			}
@@ -269,15 +254,15 @@ func (d *Room) usedNodes() []used {
 	}
 	byName := func(a, b used) int { return strings.Compare(a.name, b.name) }
 	var own, added []used
-	renamed := d.added()
-	for _, h := range d.Check.Handles() {
+	renamed := rs.added()
+	for _, h := range rs.Check.Handles() {
 		if !takes[h] {
 			continue
 		}
 		if name := renamed[h]; name != "" {
 			added = append(added, used{h, name})
 		} else {
-			own = append(own, used{h, d.Check.Name(h)})
+			own = append(own, used{h, rs.Check.Name(h)})
 		}
 	}
 	slices.SortFunc(added, byName)
@@ -285,12 +270,12 @@ func (d *Room) usedNodes() []used {
 }
 
 // added are the machines that this cycle adds, with the names that they will have when they are coming.
-func (d *Room) added() map[scheduling.Handle]string {
+func (rs *Reservations) added() map[scheduling.Handle]string {
 	names := map[scheduling.Handle]string{}
-	for _, st := range d.groups {
+	for _, st := range rs.room.groups {
 		next := st.expects
 		for number := st.expects; number < st.Opened; number++ {
-			if h, stands := d.Check.Handle(NewName(st.ID, number)); stands {
+			if h, stands := rs.Check.Handle(NewName(st.ID, number)); stands {
 				names[h] = comingName(st.ID, next)
 				next++
 			}

@@ -15,6 +15,9 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
+// RunTimes are how long pods run, as far as that was learned.
+type RunTimes struct{ *node.View }
+
 // wider names what an owner is one of, the nearest first: the owners whose names differ only in a number at the end, as those of Jobs of one
 // series do, and all of its namespace.
 func wider(owner string) []string {
@@ -28,20 +31,20 @@ func wider(owner string) []string {
 // LearnRunTimes watches pods whose run times somebody may ask for: those that a drain target concerns. A run lasts from the pod's
 // start to the first cycle that does not see it any more. Only pods that have just begun are taken up: of pods that began together those that run
 // still are the long ones. Pods that somebody deletes and those of nodes that go are not counted, for they may not have ended by themselves.
-func (d *Room) LearnRunTimes() {
-	if len(d.Policy.Growth.DrainTargets) == 0 {
-		d.Memory.Runs = nil
+func (rt *RunTimes) Learn() {
+	if len(rt.Policy.Growth.DrainTargets) == 0 {
+		rt.Memory.Runs = nil
 		return
 	}
-	l := &learning{Room: d, runs: d.Memory.Runs}
+	l := &learning{RunTimes: rt, runs: rt.Memory.Runs}
 	l.noticeEnds()
 	l.takeUp()
-	d.Memory.Runs = forgetOldest(l.runs)
+	rt.Memory.Runs = forgetOldest(l.runs)
 }
 
 // learning is what one cycle adds to the run times that are known.
 type learning struct {
-	*Room
+	*RunTimes
 	runs map[string]memory.RunTime
 	own  bool // runs is a copy that may be changed
 }
@@ -122,8 +125,8 @@ func (l *learning) takeUp() {
 }
 
 // asksFor says whether somebody may ask how long pods such as this one run.
-func (d *Room) asksFor(p *cluster.Pod, n *cluster.Node) bool {
-	return d.Policy.Growth.Drain(p.Namespace, n.Group) > 0
+func (rt *RunTimes) asksFor(p *cluster.Pod, n *cluster.Node) bool {
+	return rt.Policy.Growth.Drain(p.Namespace, n.Group) > 0
 }
 
 // forgetOldest keeps the owners that were seen last.
@@ -150,7 +153,7 @@ func sortedKeys[K ~string, V any](m map[K]V) []K {
 
 // RunTime is how long pods of the class are expected to run: what they say themselves, else what earlier pods of their owner took, else
 // those of owners like it; 0 when nobody knows.
-func (d *Room) RunTime(of *cluster.Class) time.Duration {
+func (rt *RunTimes) RunTime(of *cluster.Class) time.Duration {
 	if run := policy.RunTime(of); run > 0 {
 		return run
 	}
@@ -158,13 +161,33 @@ func (d *Room) RunTime(of *cluster.Class) time.Duration {
 	if owner == "" {
 		return 0
 	}
-	if r := d.Memory.Runs[owner]; r.Ended > 0 {
+	if r := rt.Memory.Runs[owner]; r.Ended > 0 {
 		return r.Mean
 	}
 	for _, all := range wider(owner) {
-		if r := d.Memory.Runs[all]; r.Ended > 0 {
+		if r := rt.Memory.Runs[all]; r.Ended > 0 {
 			return r.Mean
 		}
 	}
 	return 0
+}
+
+// usualBoot is how long a machine takes from its request to its node where nothing has been seen to join.
+const usualBoot = 3 * time.Minute
+
+// BootTime is how long machines take from their request to their node: the median of those that are there.
+func (rt *RunTimes) BootTime() time.Duration {
+	var took []time.Duration
+	for _, n := range rt.Snapshot.Nodes {
+		if n.Instance != nil && !n.Instance.Created.IsZero() {
+			if t := n.Object.CreationTimestamp.Sub(n.Instance.Created); t > 0 && t <= rt.Policy.Growth.Node.ProvisionTime {
+				took = append(took, t)
+			}
+		}
+	}
+	if len(took) == 0 {
+		return usualBoot
+	}
+	slices.Sort(took)
+	return took[len(took)/2]
 }

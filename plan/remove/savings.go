@@ -175,7 +175,7 @@ func replaces(into *Outgoing, st *candidate) bool {
 func (cn *consolidation) savingOf(st *candidate, into *Outgoing) *saving {
 	terms, usd, cost := cn.Policy.Removal.Consolidation, st.group.PriceUSDPerHour, float64(len(st.Movers))*cn.Policy.Removal.Consolidation.PodUSD
 	if into != nil {
-		usd, cost = usd-into.PriceUSDPerHour, cost+into.PriceUSDPerHour*cn.growth.BootTime().Hours()
+		usd, cost = usd-into.PriceUSDPerHour, cost+into.PriceUSDPerHour*cn.growth.RunTimes.BootTime().Hours()
 	}
 	return &saving{st, into, usd, cost, terms.Worth(usd)}
 }
@@ -184,7 +184,7 @@ func (cn *consolidation) savingOf(st *candidate, into *Outgoing) *saving {
 func (cn *consolidation) annex(hosts []scheduling.Handle, more *Outgoing) *annex {
 	undo := cn.Check.Mark()
 	if more != nil {
-		hosts = append(slices.Clip(hosts), cn.Check.Open(cn.growth.Template(more.Incoming, more.NextZone()), "new machine of "+string(more.ID)))
+		hosts = append(slices.Clip(hosts), cn.Check.Open(cn.growth.Machines.Template(more.Incoming, more.NextZone()), "new machine of "+string(more.ID)))
 	}
 	return &annex{cn.View, cn.Check.Destinations(hosts...), undo}
 }

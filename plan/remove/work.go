@@ -71,7 +71,7 @@ func (qs *quiescing) work(st *candidate) (works []worker, other *reason.Reason) 
 func (qs *quiescing) workLeft(p *cluster.Pod) time.Duration {
 	run, began := policy.RunTime(p.Class), p.Started()
 	if len(qs.Policy.Growth.DrainTargets) > 0 {
-		run = qs.growth.RunTime(p.Class)
+		run = qs.growth.RunTimes.RunTime(p.Class)
 	}
 	if s := p.Spec.ActiveDeadlineSeconds; s != nil && run == 0 {
 		run = time.Duration(*s) * time.Second
