@@ -30,13 +30,7 @@ var (
 	overMethods = map[string]int{}
 	overFields  = map[string]int{}
 	records     = []string{"node.Facts", "policy.Growth", "policy.Removal"} // what was read once and is never changed
-	overWritten = []string{
-		"grow.Candidates.wanted", "grow.Order.Adding", "grow.Order.Because", "grow.Order.Short", "grow.Order.Wanted",
-		"grow.Order.Weighed", "grow.machine.handle", "grow.wanted.fits", "grow.wanted.suits", "memory.Memory.Cordoned",
-		"memory.Memory.Granted", "nodes.row.node", "place.Demand.Judged", "place.Demand.Pods",
-		"place.Incoming.Coming", "place.Incoming.Opened", "place.Room.Demands", "place.Room.PodVerdicts",
-		"place.Room.Waiting",
-	}
+	overWritten = []string{"memory.Memory.Cordoned", "memory.Memory.Granted", "nodes.row.node"}
 )
 
 // shape is what a package looks like from outside its functions.

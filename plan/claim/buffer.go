@@ -261,9 +261,9 @@ func (d *Claims) KeepBuffers() {
 		return
 	}
 	slices.SortStableFunc(all, func(a, b *place.Demand) int { return cmp.Compare(b.Weight, a.Weight) })
-	pods, cost, wanted := d.Demands, d.Joint.Cost, map[*grow.Order]bool{}
+	pods, cost := d.Demands, d.Joint.Cost
 	for _, st := range d.Groups {
-		wanted[st] = st.Wanted
+		defer st.Unasked()()
 	}
 	d.Demands = all
 	d.LineUp(d.stayingFirst())
@@ -275,9 +275,6 @@ func (d *Claims) KeepBuffers() {
 		d.Stuck.ExplainStuck(c)
 	}
 	d.Demands, d.Joint.Cost = pods, cost
-	for st, was := range wanted {
-		st.Wanted = was // no pod has asked
-	}
 }
 
 // awaitBurst lets buffers wait while a group that could have machines for them has just been asked: pods that come in a burst take their room,

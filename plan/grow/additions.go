@@ -25,7 +25,7 @@ func (ad *Additions) Adopt(st *Order, n int) []scheduling.Handle {
 
 // admit adds machines of a group for good that are open already.
 func (ad *Additions) admit(st *Order, machines []scheduling.Handle) {
-	st.Adding += len(machines)
+	st.add(len(machines))
 	ad.limits.ceilings.Take(st.Group, len(machines))
 	ad.TellOpen(st.ID, machines...)
 }

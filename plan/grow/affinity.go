@@ -58,7 +58,7 @@ func (c *Candidates) narrow() (narrowed bool, widen func() bool) {
 	return narrowed, func() (more bool) {
 		for i, w := range c.wanted {
 			more = more || w.Left() > 0 && !slices.Equal(w.suits, own[i].suits)
-			w.suits, w.fits = own[i].suits, own[i].fits
+			w.allow(own[i].suits, own[i].fits)
 		}
 		return more
 	}
@@ -94,18 +94,4 @@ func (c *Candidates) follow(w, x *wanted, key string) bool {
 		}
 	}
 	return w.leave(func(i int) bool { return slices.Contains(domains, c.sites[i].label(key)) })
-}
-
-// leave leaves to a demand some of its sites, if there are any such, and says whether that changes it.
-func (w *wanted) leave(some func(i int) bool) bool {
-	suits, fits := make([]bool, len(w.suits)), make([]bool, len(w.fits))
-	for i := range w.suits {
-		suits[i] = w.suits[i] && some(i)
-		fits[i] = w.fits[i] && suits[i]
-	}
-	if !slices.Contains(suits, true) || slices.Equal(suits, w.suits) {
-		return false
-	}
-	w.suits, w.fits = suits, fits
-	return true
 }

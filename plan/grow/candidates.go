@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/plan/place"
+	"sluice.dev/sluice/scheduling"
 )
 
 // Candidates are the groups that may grow for what is wanted, and which of them would do for whom.
@@ -121,7 +122,67 @@ func (c *Candidates) noteFull(d *Orders) {
 			if w.at[st] > 0 {
 				elsewhere--
 			}
-			st.Wanted = st.Wanted || (w.Left() > 0 || elsewhere > 0) && c.suited(w, i)
+			if (w.Left() > 0 || elsewhere > 0) && c.suited(w, i) {
+				st.want()
+			}
 		}
 	}
 }
+
+// Candidates asks an empty machine of every group, in each of its zones, about every demand: of those that deliver, where others are to be left out.
+func (d *Growth) Candidates(wanting []*place.Demand, deliver bool) *Candidates {
+	c := &Candidates{}
+	for _, g := range d.Snapshot.Groups {
+		if st := d.Groups[g.ID]; st.Blocked == nil && !(deliver && d.Late.waitsForLate(st)) {
+			c.first = append(c.first, len(c.sites))
+			fails := d.Failures.Failing(st) > 0
+			for _, zone := range st.Sites() {
+				c.sites = append(c.sites, site{st, len(c.Groups), fails, zone})
+			}
+			c.Groups = append(c.Groups, st)
+		}
+	}
+	for _, s := range c.sites {
+		d.Machines.Template(s.Incoming, s.zone) // whose daemons, of which there may be no pod yet, are among those that pods mind
+	}
+	for _, dm := range wanting {
+		c.wanted = append(c.wanted, &wanted{
+			Demand: dm, needs: d.Check.Needs(dm.Of), depends: d.Check.Depends(dm.Of), suits: make([]bool, len(c.sites)), fits: make([]bool, len(c.sites)),
+		})
+	}
+	c.noteSharedPorts()
+	for i, s := range c.sites {
+		d.Machines.OnEmpty(s.Incoming, s.zone, func(h scheduling.Handle) {
+			c.free = append(c.free, d.Check.Free(h))
+			for _, w := range c.wanted {
+				pod := d.Check.Ask(w.Of)
+				w.suits[i] = pod.Suits(h)
+				w.fits[i] = w.suits[i] && (!w.depends || pod.Fits(h))
+				w.alone = w.alone || w.suits[i] && pod.Alone(h)
+			}
+		})
+	}
+	d.Stuck.passRefused(c)
+	c.noteZonal()
+	return c
+}
+
+// leave leaves to a demand some of its sites, if there are any such, and says whether that changes it.
+func (w *wanted) leave(some func(i int) bool) bool {
+	suits, fits := make([]bool, len(w.suits)), make([]bool, len(w.fits))
+	for i := range w.suits {
+		suits[i] = w.suits[i] && some(i)
+		fits[i] = w.fits[i] && suits[i]
+	}
+	if !slices.Contains(suits, true) || slices.Equal(suits, w.suits) {
+		return false
+	}
+	w.allow(suits, fits)
+	return true
+}
+
+// allow sets the sites that would do for the demand's pods, and those that take them as things stand.
+func (w *wanted) allow(suits, fits []bool) { w.suits, w.fits = suits, fits }
+
+// keep goes on with these demands alone.
+func (c *Candidates) keep(rest []*wanted) { c.wanted = rest }

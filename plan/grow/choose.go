@@ -1,7 +1,6 @@
 package grow
 
 import (
-	"slices"
 	"strings"
 
 	"sluice.dev/sluice/cluster"
@@ -33,11 +32,11 @@ func (d *Growth) Request() {
 		pods, claims := d.served(st)
 		if len(claims) > 0 {
 			whom := reason.New(reason.GroupGrowsFor, reason.Group(string(g.ID)), "from", from, "to", to, "max", g.Max, "whom", strings.Join(claims, ", "))
-			st.Because = slices.Insert(st.Because, 0, whom)
+			st.first(whom)
 		}
 		if len(pods) > 0 || len(st.Because) == 0 {
 			asked := reason.New(reason.GroupGrows, reason.Group(string(g.ID)), "from", from, "to", to, "max", g.Max, "pods", len(pods))
-			st.Because = slices.Insert(st.Because, 0, asked)
+			st.first(asked)
 		}
 		d.Grows = append(d.Grows, action.SetCapacity{
 			Group: g.ID, From: from, To: to, Adds: st.Adding, Pods: pods, Zones: st.ZonesAfter(), Because: st.Because[0],
@@ -78,44 +77,6 @@ func (d *Growth) passOverYoung() {
 	}
 }
 
-// Candidates asks an empty machine of every group, in each of its zones, about every demand: of those that deliver, where others are to be left out.
-func (d *Growth) Candidates(wanting []*place.Demand, deliver bool) *Candidates {
-	c := &Candidates{}
-	for _, g := range d.Snapshot.Groups {
-		if st := d.Groups[g.ID]; st.Blocked == nil && !(deliver && d.Late.waitsForLate(st)) {
-			c.first = append(c.first, len(c.sites))
-			fails := d.Failures.Failing(st) > 0
-			for _, zone := range st.Sites() {
-				c.sites = append(c.sites, site{st, len(c.Groups), fails, zone})
-			}
-			c.Groups = append(c.Groups, st)
-		}
-	}
-	for _, s := range c.sites {
-		d.Machines.Template(s.Incoming, s.zone) // whose daemons, of which there may be no pod yet, are among those that pods mind
-	}
-	for _, dm := range wanting {
-		c.wanted = append(c.wanted, &wanted{
-			Demand: dm, needs: d.Check.Needs(dm.Of), depends: d.Check.Depends(dm.Of), suits: make([]bool, len(c.sites)), fits: make([]bool, len(c.sites)),
-		})
-	}
-	c.noteSharedPorts()
-	for i, s := range c.sites {
-		d.Machines.OnEmpty(s.Incoming, s.zone, func(h scheduling.Handle) {
-			c.free = append(c.free, d.Check.Free(h))
-			for _, w := range c.wanted {
-				pod := d.Check.Ask(w.Of)
-				w.suits[i] = pod.Suits(h)
-				w.fits[i] = w.suits[i] && (!w.depends || pod.Fits(h))
-				w.alone = w.alone || w.suits[i] && pod.Alone(h)
-			}
-		})
-	}
-	d.Stuck.passRefused(c)
-	c.noteZonal()
-	return c
-}
-
 // growPastLate chooses machines of groups none of which is late first. What these leave has room on the machines that are late, and then asks their groups.
 func (d *Growth) growPastLate(wanting []*place.Demand) *Candidates {
 	some := false
@@ -149,17 +110,17 @@ func (d *Growth) raiseFloors() {
 		}
 		about := reason.Group(string(g.ID))
 		if st.Blocked != nil {
-			st.Short = append(st.Short, reason.New(reason.GroupShort, about, "lacks", floor-has, "min", floor)) // the group's verdict says by what
+			st.lacks(reason.New(reason.GroupShort, about, "lacks", floor-has, "min", floor)) // the group's verdict says by what
 			continue
 		}
 		var short *reason.Reason
 		st.raised, short = d.Limits.asFarAs(st, floor-has)
 		if st.raised > 0 {
 			open = append(open, d.Additions.Adopt(st, st.raised)...)
-			st.Because = append(st.Because, reason.New(reason.GroupRaised, about, "from", has, "to", has+st.raised, "min", floor))
+			st.Grows(reason.New(reason.GroupRaised, about, "from", has, "to", has+st.raised, "min", floor))
 		}
 		if short != nil {
-			st.Short = append(st.Short, reason.New(reason.GroupShort, about, "lacks", floor-has-st.raised, "min", floor), *short)
+			st.lacks(reason.New(reason.GroupShort, about, "lacks", floor-has-st.raised, "min", floor), *short)
 		}
 	}
 	if len(open) > 0 {

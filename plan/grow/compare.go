@@ -43,11 +43,11 @@ func (jt *Joint) weigh(c *Candidates, b *mix) {
 		}
 		cost := b.inWords(st, machines) + b.unit()
 		r := reason.New(reason.Weighed, reason.Group(string(st.ID)), "machines", plural(machines, "machine"), "cost", cost, "against", against)
-		st.Weighed = &r
+		st.weigh(&r)
 		for _, o := range rivals {
 			if o.Adding == 0 && o.Weighed == nil && o.misses == 0 && jt.limits.MostMore(o.Order) > 0 {
 				r := reason.New(reason.Outweighed, reason.Group(string(o.ID)), "group", st.ID, "machines", machines, "cost", cost, "instead", o.inWords(b))
-				o.Weighed = &r
+				o.weigh(&r)
 			}
 		}
 	}

@@ -248,7 +248,7 @@ func (c *Candidates) likeness(i int) Likeness {
 // note keeps what the expanders said of groups.
 func (ch *Chain) note(choice Choice) {
 	if st := ch.Groups[choice.Group]; st != nil && st.Weighed == nil {
-		st.Weighed = choice.Because
+		st.weigh(choice.Because)
 	}
 	for _, r := range choice.Dropped {
 		if st := ch.Groups[cluster.GroupID(r.About.Name)]; st != nil && r.About.Kind == reason.KindGroup {

@@ -96,7 +96,7 @@ func (jt *Joint) closeEmpty(ms *machines) bool {
 		if jt.Witness != nil {
 			jt.Witness.Closes(name)
 		}
-		m.of.Adding--
+		m.of.add(-1)
 		jt.limits.ceilings.Take(m.of.Group, -1)
 		if m.zone != "" {
 			m.of.Opened--
@@ -180,7 +180,7 @@ func (jt *Joint) seat(s *seats) []*machine {
 		m := (*from)[0]
 		*from = (*from)[1:]
 		s.tied[zone] = tied
-		m.handle = jt.additions.Adopt(s.of, 1)[0]
+		m.open(jt.additions.Adopt(s.of, 1)[0])
 		m.take(s.of, s.of.Opened-1)
 		open = append(open, m)
 	}

@@ -141,5 +141,5 @@ func (bu *Bursts) LetWait(c *Candidates, until []Pause) {
 		}
 		bu.Serve(w.Demand, w.Left(), action.PodWaiting, because)
 	}
-	c.wanted = rest
+	c.keep(rest)
 }

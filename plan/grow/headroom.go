@@ -146,7 +146,7 @@ func (hr *Headrooms) fillHeadroom(st *Order) {
 	about := reason.Group(string(st.ID))
 	lacks := reason.New(reason.HeadroomShort, about, "headroom", own.words, "free", own.has())
 	if st.Blocked != nil {
-		st.Short = append(st.Short, lacks) // the group's verdict says by what
+		st.lacks(lacks) // the group's verdict says by what
 		return
 	}
 	var each int64
@@ -159,13 +159,13 @@ func (hr *Headrooms) fillHeadroom(st *Order) {
 	if n > 0 {
 		from := hr.Believed(st.GroupFacts) + st.Adding
 		hr.additions.Adopt(st, n)
-		st.Because = append(st.Because, reason.New(reason.HeadroomKept, about, "from", from, "to", from+n, "headroom", own.words))
+		st.Grows(reason.New(reason.HeadroomKept, about, "from", from, "to", from+n, "headroom", own.words))
 		for range n {
 			own.gain(space{empty: true, free: each})
 		}
 	}
 	if limit != nil {
-		st.Short = append(st.Short, lacks, *limit)
+		st.lacks(lacks, *limit)
 	}
 }
 

@@ -25,7 +25,7 @@ func (lm *Limits) limit(st *Order, total Totals, extra int) *reason.Reason {
 	because := func(r reason.Reason) *reason.Reason { return &r }
 	capacity := lm.Believed(st.GroupFacts) + st.Adding + extra
 	if capacity >= st.Max {
-		st.Wanted = true
+		st.want()
 		return because(reason.New(reason.GroupAtMax, about, "capacity", capacity, "max", st.Max))
 	}
 	if b := lm.Memory.Groups[st.ID].Backoff; b.Until.After(lm.Now) && capacity >= b.Ceiling {
@@ -186,8 +186,8 @@ const unlimited = 1 << 60
 
 // asFarAs is how many of so many machines the group may add, with the limit that forbids more, nil when it may add all.
 func (lm *Limits) asFarAs(st *Order, machines int) (int, *reason.Reason) {
-	total, wanted := lm.totals(), st.Wanted
-	defer func() { st.Wanted = wanted }() // no pod has asked
+	total := lm.totals()
+	defer st.Unasked()()
 	for n := range machines {
 		if limit := lm.limit(st, total, n); limit != nil {
 			return n, limit

@@ -15,3 +15,6 @@ type machine struct {
 	meant  []meant   // pods that do, to be shown to the checker
 	zonal  []granted // of its pods those that are there for its zone
 }
+
+// open gives the machine its place in the checker.
+func (m *machine) open(h scheduling.Handle) { m.handle = h }

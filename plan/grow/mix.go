@@ -327,7 +327,7 @@ func (jt *Joint) openMix(b *mix, s packing.Solution) []*machine {
 				spanning = seated(spanning, st, l.zone, one)
 				continue
 			}
-			one.handle = jt.additions.Adopt(st, 1)[0]
+			one.open(jt.additions.Adopt(st, 1)[0])
 			one.take(st, st.Opened-1)
 			open = append(open, one)
 		}

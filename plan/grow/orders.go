@@ -1,6 +1,8 @@
 package grow
 
 import (
+	"slices"
+
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/plan/place"
@@ -82,3 +84,27 @@ type Tally struct{ There, Coming, Grows, Stuck, Asked int }
 
 // Placed is how many found a place.
 func (t Tally) Placed() int { return t.There + t.Coming + t.Grows }
+
+// add notes so many more machines that the group adds, or fewer.
+func (st *Order) add(machines int) { st.Adding += machines }
+
+// Grows adds a reason for which the group grows.
+func (st *Order) Grows(why reason.Reason) { st.Because = append(st.Because, why) }
+
+// first puts a reason before the others.
+func (st *Order) first(why reason.Reason) { st.Because = slices.Insert(st.Because, 0, why) }
+
+// lacks notes what the operator's settings ask of the group beyond what it may add.
+func (st *Order) lacks(why ...reason.Reason) { st.Short = append(st.Short, why...) }
+
+// weigh notes against which groups it grows, or by which one it was outweighed.
+func (st *Order) weigh(why *reason.Reason) { st.Weighed = why }
+
+// want notes that a pending pod asked for the group and was refused for its size.
+func (st *Order) want() { st.Wanted = true }
+
+// Unasked has what follows, until the undo, count as asked by no pod.
+func (st *Order) Unasked() (undo func()) {
+	was := st.Wanted
+	return func() { st.Wanted = was }
+}

@@ -101,7 +101,7 @@ func (bl *backlogs) hold(b *backlog, key backlogKey, slots int) {
 func (bl *backlogs) wait(dm *Demand, n int, because reason.Reason) {
 	keep := len(dm.Pods) - n
 	bl.Serve(&Demand{Of: dm.Of, Pods: dm.Pods[keep:]}, n, action.PodWaiting, because)
-	dm.Pods = dm.Pods[:keep]
+	dm.only(dm.Pods[:keep])
 	bl.Wake(bl.Now.Add(lookAgainIn))
 }
 

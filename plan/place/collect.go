@@ -18,9 +18,9 @@ func (d *Room) Collect() {
 	d.Unbound.leave()
 	d.Demands = d.demandsOf(func(i int, p *cluster.Pod) bool { return d.Unbound.isLeft(i, p) || d.nominated(i, p) })
 	for _, dm := range d.Demands {
-		dm.Judged = dm.Judged || d.Policy.Growth.Bypasses(dm.Of.Spec.SchedulerName)
+		dm.judge(dm.Judged || d.Policy.Growth.Bypasses(dm.Of.Spec.SchedulerName))
 	}
-	d.demandPlaces()
+	d.Demands = append(d.Demands, d.demandPlaces()...)
 }
 
 // Order puts the demands in the order in which they are placed: those whose room was promised, then by priority, then the largest first as
@@ -175,7 +175,7 @@ func (d *Room) demandsOf(settled func(i int, p *cluster.Pod) bool) []*Demand {
 				all = append(all, dm)
 			}
 		}
-		dm.Pods = append(dm.Pods, i)
+		dm.add(i)
 	}
 	return all
 }

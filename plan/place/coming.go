@@ -27,12 +27,12 @@ func (cm *Arrivals) open() {
 	for _, g := range cm.Snapshot.Groups {
 		st := cm.room.groups[g.ID]
 		machines, unanswered := cm.expected(st)
-		st.Coming += machines + len(st.Late)
+		st.expect(machines + len(st.Late))
 		st.Rotation = cm.room.Machines.rotate(st)
 		if g.Template == nil {
 			continue
 		}
-		for known := cm.recall.names.coming(st.ID, machines); st.Opened < machines; st.Opened++ {
+		for known := cm.recall.names.coming(st.ID, machines); st.Opened < machines; st.open() {
 			all = append(all, scheduling.Awaited{Like: cm.room.Machines.Template(st, st.NextZone()), Name: known[st.Opened].name, Was: known[st.Opened].on})
 		}
 		st.expects, st.unanswered = machines, unanswered
@@ -120,7 +120,7 @@ func (cm *Arrivals) fill() {
 	for _, dm := range cm.room.Wanting() {
 		if n := cm.room.deciding(dm); n < dm.Left() {
 			others = append(others, rest{dm, dm.Pods})
-			dm.Pods = dm.Pods[:dm.Served+n]
+			dm.only(dm.Pods[:dm.Served+n])
 		}
 	}
 	place := func() {
@@ -131,7 +131,7 @@ func (cm *Arrivals) fill() {
 	}
 	place()
 	for _, r := range others {
-		r.dm.Pods = r.pods
+		r.dm.only(r.pods)
 	}
 	if len(others) > 0 {
 		place()

@@ -40,6 +40,15 @@ type berth struct {
 	lodged        bool              // some of the pods stand there: see [scheduling.Checker.Lodge]
 }
 
+// judge notes whether groups may grow for the demand's pods.
+func (dm *Demand) judge(judged bool) { dm.Judged = judged }
+
+// add adds the pod at that place among those that wait.
+func (dm *Demand) add(at int) { dm.Pods = append(dm.Pods, at) }
+
+// only leaves these of the pods.
+func (dm *Demand) only(pods []int) { dm.Pods = pods }
+
 // Left is how many of the pods have no place yet.
 func (dm *Demand) Left() int { return len(dm.Pods) - dm.Served }
 

@@ -44,7 +44,7 @@ func (d *Room) CollectGangs() {
 	for _, g := range d.Gangs {
 		judged := slices.ContainsFunc(g.Demands, func(dm *Demand) bool { return dm.Judged })
 		for _, dm := range g.Demands {
-			dm.Judged = judged
+			dm.judge(judged)
 		}
 		g.There += g.Placed
 		switch {

@@ -26,6 +26,12 @@ type Incoming struct {
 	asks       reason.Reason                   // the same of one that the cloud was asked for
 }
 
+// expect counts machines that are expected and have no Ready node yet.
+func (st *Incoming) expect(machines int) { st.Coming += machines }
+
+// open counts a machine that is opened.
+func (st *Incoming) open() { st.Opened++ }
+
 // byHandle is groups by [scheduling.Handle] of their nodes.
 type byHandle []*Incoming
 

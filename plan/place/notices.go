@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/reason"
 )
 
@@ -13,11 +12,12 @@ import (
 // them itself, by its default tolerations of an unreachable node, and those that are made again wait for places of their own.
 const expelledFor = 5 * time.Minute
 
-// demandPlaces puts the pods that are expelled behind those that wait.
-func (d *Room) demandPlaces() {
+// demandPlaces puts the pods that are expelled behind those that wait, and returns their demands where there were none.
+func (d *Room) demandPlaces() (further []*Demand) {
 	more := d.expelled()
+	d.Driven = len(more)
 	if len(more) == 0 {
-		return
+		return nil
 	}
 	of := map[*cluster.Class]*Demand{}
 	for _, dm := range d.Demands {
@@ -26,17 +26,17 @@ func (d *Room) demandPlaces() {
 		}
 	}
 	first := len(d.Waiting)
-	d.Waiting, d.Driven = slices.Concat(d.Waiting, more), len(more)
 	for i, p := range more {
-		d.PodVerdicts = append(d.PodVerdicts, action.Verdict{Subject: reason.Pod(p.Namespace, p.Name)})
+		d.line(p, reason.Pod(p.Namespace, p.Name))
 		dm := of[p.Class]
 		if dm == nil {
 			dm = &Demand{Of: p.Class, Eldest: first + i, Judged: true}
 			of[p.Class] = dm
-			d.Demands = append(d.Demands, dm)
+			further = append(further, dm)
 		}
-		dm.Pods = append(dm.Pods, first+i)
+		dm.add(first + i)
 	}
+	return further
 }
 
 // expelled are the pods that leave machines about which the cloud has announced that they stop: they want another place, though they run

@@ -59,7 +59,7 @@ func (d *Room) OpenRoom() {
 			d.Check.Add(d.Machines.equipped(n), n.Pods...)
 			h, _ := d.Check.Handle(n.Name())
 			d.Arrivals.arrivals.Set(h, d.groups[n.Group])
-			d.groups[n.Group].Coming++
+			d.groups[n.Group].expect(1)
 			d.Wake(d.Policy.Growth.Due(n.Object))
 		}
 	}
@@ -71,7 +71,7 @@ func (mc *Machines) OpenMachines(st *Incoming, n int, name func(g cluster.GroupI
 	for i := range handles {
 		handles[i] = mc.Check.Open(mc.Template(st, st.NextZone()), name(st.ID, st.Opened))
 		mc.room.Opened.Set(handles[i], st)
-		st.Opened++
+		st.open()
 	}
 	return handles
 }

@@ -1,6 +1,8 @@
 package place
 
 import (
+	"slices"
+
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/reason"
@@ -17,12 +19,18 @@ type Queue struct {
 
 // newQueue notes which pods wait, and what they are called. There is to be room for so many further verdicts.
 func newQueue(pending []*cluster.Pod, further int) *Queue {
-	q := &Queue{Waiting: pending, PodVerdicts: make([]action.Verdict, len(pending), len(pending)+further)}
+	q := &Queue{Waiting: slices.Clip(pending), PodVerdicts: make([]action.Verdict, len(pending), len(pending)+further)}
 	for i, p := range pending {
 		q.PodVerdicts[i].Subject = reason.Ref{Kind: reason.KindPod, Name: p.String()}
 		q.hopeful = q.hopeful || p.Nominated() != ""
 	}
 	return q
+}
+
+// line adds a pod behind those that wait.
+func (q *Queue) line(p *cluster.Pod, about reason.Ref) {
+	q.Waiting = append(q.Waiting, p)
+	q.PodVerdicts = append(q.PodVerdicts, action.Verdict{Subject: about})
 }
 
 // Key is a waiting pod's "namespace/name".

@@ -166,7 +166,7 @@ func (cn *consolidation) replace(s *saving) {
 	from, name := g.Capacity, s.st.Name()
 	cn.growth.Additions.Adopt(g.Order, 1)
 	why := reason.New(reason.GroupReplaces, reason.Group(string(g.ID)), "from", from, "to", cn.Believed(g.GroupFacts)+g.Adding, "max", g.Max, "node", name, "saving", grow.Dollars(s.usd))
-	g.Because = append(g.Because, why)
+	g.Grows(why)
 	cn.growth.Grows = append(cn.growth.Grows, action.SetCapacity{Group: g.ID, From: from, To: cn.Believed(g.GroupFacts) + g.Adding, Adds: 1, Zones: g.ZonesAfter(), Because: why})
 	cn.nodes.judge(s.st, action.NodeKeep, reason.New(reason.ConsolidationWaits, reason.Node(name), "group", g.ID, "saving", grow.Dollars(s.usd)))
 }
