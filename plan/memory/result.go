@@ -28,7 +28,8 @@ func Without[K comparable, V any](all map[K]V, key K) map[K]V {
 
 // After is the memory after the plan's actions came back with these results, one for each action.
 func (m Memory) After(p action.Plan, results []Result, allowed *policy.Policy) Memory {
-	m.Answer, m.Granted = nil, nil
+	m.Answer = nil
+	m.granted()
 	for i, a := range p.Actions {
 		if i >= len(results) {
 			break
@@ -40,7 +41,7 @@ func (m Memory) After(p action.Plan, results []Result, allowed *policy.Policy) M
 			g := m.Groups[a.Group]
 			switch r.Status {
 			case Accepted:
-				m.Granted = append(m.Granted, Grant{a.Group, a.Adds, r.At})
+				m.granted(append(m.Granted, Grant{a.Group, a.Adds, r.At})...)
 				if g.Repeats++; a.To != g.Capacity || r.At.Sub(g.Requested) > 2*allowed.Growth.Backoff.Initial {
 					g.Repeats = 0
 				}
@@ -49,7 +50,7 @@ func (m Memory) After(p action.Plan, results []Result, allowed *policy.Policy) M
 				g.Backoff = g.Backoff.unshown(g.Repeats, a, r.At, allowed)
 				g.Awaited = a.Zones
 			case Asked:
-				m.Granted = append(m.Granted, Grant{a.Group, a.Adds, r.At})
+				m.granted(append(m.Granted, Grant{a.Group, a.Adds, r.At})...)
 				g.Asks = g.asksAgain(p.Time, allowed)
 				g.Requested, g.Decided, g.Capacity, m.LastGrowth = r.At, p.Time, a.To, r.At
 				g.Awaited = a.Zones
@@ -72,11 +73,11 @@ func (m Memory) After(p action.Plan, results []Result, allowed *policy.Policy) M
 				m.Groups = With(m.Groups, a.Machine.Group, g)
 			}
 			if r.Status == Accepted {
-				m.Cordoned = With(m.Cordoned, a.Node, Cordoned{Said: a.Removal.Since, By: r.At})
+				m.cordon(a.Node, Cordoned{Said: a.Removal.Since, By: r.At})
 			}
 		case action.Evict:
 			if c, on := m.Cordoned[a.Node]; on {
-				m.Cordoned = With(m.Cordoned, a.Node, c.evicted(r, p.Time, allowed))
+				m.cordon(a.Node, c.evicted(r, p.Time, allowed))
 			}
 		case action.DeleteInstances:
 			g := m.Groups[a.Group]

@@ -48,7 +48,8 @@ func (m Memory) Spend(s *cluster.Snapshot, allowed *policy.Policy) Memory {
 			used[words] = u
 		}
 	}
-	m.Granted, m.Ceilings = nil, nil
+	m.Ceilings = nil
+	m.granted()
 	if maps.DeleteFunc(used, func(_ string, u Usage) bool { return len(u) == 0 }); len(used) > 0 {
 		m.Ceilings = used
 	}
@@ -99,3 +100,6 @@ func (u Usage) Eases(now time.Time, window time.Duration) time.Time {
 	}
 	return time.Time{}
 }
+
+// granted is what the last cycle was granted.
+func (m *Memory) granted(all ...Grant) { m.Granted = all }
