@@ -13,11 +13,23 @@ import (
 // Row is one decision that is measured.
 type Row struct {
 	Name  string        // one word, for the command line
+	Pays  Part          // what of a cycle is timed
 	Title string        // what is decided
 	Goal  time.Duration // what we want
 	Limit time.Duration // never above; 0 where there is no limit, and no goal either
 	Build func(scale float64) Case
 }
+
+// Part is what of a cycle a row times.
+type Part string
+
+// The parts.
+const (
+	Decision Part = "decision" // [plan.Decide] as a process that has just started, on a snapshot that is joined already
+	Cycle    Part = "cycle"    // joining the snapshot and deciding, as a process that has turned cycles before
+	Watch    Part = "watch"    // a cycle, and before it what the watch does with the objects that changed
+	Start    Part = "start"    // all objects are recorded, joined and decided about for the first time
+)
 
 // Scaled is the row at a share of its world, to which neither its goal nor its limit applies.
 func (r Row) Scaled(scale float64) Row {
@@ -30,6 +42,7 @@ func (r Row) Scaled(scale float64) Row {
 // Case is a row's world at a scale: 1 is the row itself, less is for tests. It is built outside the timing.
 type Case struct {
 	Pods   int         // that the figure of nanoseconds a pod is about
+	Cycles int         // that one Decide turns, of which the figures are the mean; 0 for one
 	Fresh  func()      // readies the next decision outside the timing; nil for nothing to do
 	Decide func() Made // what is timed
 	Right  func(Made) error
@@ -54,6 +67,7 @@ type Figures struct {
 	PeakRSS     uint64        `json:"peakRSSBytes"`  // the highest during the runs; 0 where the system does not tell
 	Pods        int           `json:"pods"`
 	PerPod      float64       `json:"nsPerPod"`
+	OfCore      float64       `json:"ofCore,omitempty"` // CPU time of a cycle in ten seconds; 0 for a row that is no cycle
 }
 
 // Verdict is one word on a row's time.
@@ -69,7 +83,7 @@ const (
 	Wrong    Verdict = "wrong"    // decided something else than the row expects
 )
 
-// judge is the verdict on a row that ended and was right.
+// judge is the verdict on the CPU time of a row that ended and was right: other processes lengthen that least.
 func (r *Row) judge(t time.Duration) Verdict {
 	switch {
 	case r.Limit == 0:
@@ -86,6 +100,7 @@ func (r *Row) judge(t time.Duration) Verdict {
 type Result struct {
 	Name    string        `json:"name"`
 	Title   string        `json:"title"`
+	Pays    Part          `json:"pays,omitempty"`
 	Goal    time.Duration `json:"goalNs,omitempty"`
 	Limit   time.Duration `json:"limitNs,omitempty"`
 	Verdict Verdict       `json:"verdict"`

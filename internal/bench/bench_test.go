@@ -110,7 +110,7 @@ func TestGrowthIsJudgedByTheDoubling(t *testing.T) {
 	rungs := func(times ...time.Duration) []Result {
 		var all []Result
 		for _, d := range times {
-			all = append(all, Result{Figures: &Figures{Time: d}})
+			all = append(all, Result{Figures: &Figures{CPU: d}})
 		}
 		return all
 	}
@@ -118,13 +118,14 @@ func TestGrowthIsJudgedByTheDoubling(t *testing.T) {
 		rungs []Result
 		want  Growth
 	}{
-		"linear":       {rungs(10, 20, 40, 80), Growth{Doubling: 2, Verdict: Goal}},
+		"linear":       {rungs(10, 20, 40, 80), Growth{Doubling: 2, Exponent: 1, Verdict: Goal}},
 		"constant":     {rungs(10, 10, 10, 10), Growth{Doubling: 1, Verdict: Goal}},
-		"quadratic":    {rungs(10, 40, 160, 640), Growth{Doubling: 4, Verdict: Over}},
-		"not measured": {[]Result{{Figures: &Figures{Time: 10}}, {Verdict: Stopped}}, Growth{Verdict: Stopped}},
+		"quadratic":    {rungs(10, 40, 160, 640), Growth{Doubling: 4, Exponent: 2, Verdict: Over}},
+		"not measured": {[]Result{{Figures: &Figures{CPU: 10}}, {Verdict: Stopped}}, Growth{Verdict: Stopped}},
 	} {
-		got := Ladder{}.Linear(c.rungs)
-		got.Rungs, got.Doubling = nil, math.Round(1000*got.Doubling)/1000
+		got := Ladder{Bar: linear}.Judge(c.rungs)
+		got.Rungs, got.Bar, got.Exponent = nil, 0, math.Round(1000*got.Exponent)/1000
+		got.Doubling = math.Round(1000*got.Doubling) / 1000
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}

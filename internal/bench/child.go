@@ -25,7 +25,7 @@ func find(name string) *Row {
 	if r := RowOf(name); r != nil {
 		return r
 	}
-	for _, l := range Ladders() {
+	for _, l := range append(Ladders(), Exponents()...) {
 		for i := range l.Rows {
 			if l.Rows[i].Name == name {
 				return &l.Rows[i]
@@ -61,7 +61,7 @@ type Harness struct {
 
 // Run measures one row.
 func (h Harness) Run(ctx context.Context, r Row) Result {
-	res := Result{Name: r.Name, Title: r.Title, Goal: r.Goal, Limit: r.Limit}
+	res := Result{Name: r.Name, Title: r.Title, Pays: r.Pays, Goal: r.Goal, Limit: r.Limit}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	child := h.Command(ctx, r.Name)
@@ -111,7 +111,7 @@ func (h Harness) Run(ctx context.Context, r Row) Result {
 			case l.Wrong != "":
 				res.Problem = l.Wrong
 			case l.Figures != nil:
-				res.Figures, res.Verdict = l.Figures, r.judge(l.Figures.Time)
+				res.Figures, res.Verdict = l.Figures, r.judge(l.Figures.CPU)
 			}
 		}
 	}

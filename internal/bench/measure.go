@@ -18,6 +18,9 @@ type Effort struct {
 	Time time.Duration // no further run begins after this
 }
 
+// betweenCycles is --scan-interval.
+const betweenCycles = 10 * time.Second
+
 // run is what one decision took.
 type run struct {
 	time, cpu   time.Duration
@@ -54,6 +57,9 @@ func Measure(c Case, e Effort) (Figures, error) {
 	f.CPU, _, _ = middle(runs, func(r run) time.Duration { return r.cpu })
 	f.Allocations, _, _ = middle(runs, func(r run) uint64 { return r.allocations })
 	f.Bytes, _, _ = middle(runs, func(r run) uint64 { return r.bytes })
+	if c.Cycles > 0 {
+		f.OfCore = f.CPU.Seconds() / betweenCycles.Seconds()
+	}
 	if c.Pods > 0 {
 		f.PerPod = float64(f.Time.Nanoseconds()) / float64(c.Pods)
 	}
@@ -74,6 +80,10 @@ func (c Case) once() (run, error) {
 	r := run{time: time.Since(began), cpu: processTime() - cpu}
 	runtime.ReadMemStats(&after)
 	r.allocations, r.bytes = after.Mallocs-before.Mallocs, after.TotalAlloc-before.TotalAlloc
+	if n := c.Cycles; n > 0 {
+		r.time, r.cpu = r.time/time.Duration(n), r.cpu/time.Duration(n)
+		r.allocations, r.bytes = r.allocations/uint64(n), r.bytes/uint64(n)
+	}
 	return r, c.Right(made)
 }
 

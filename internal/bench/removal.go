@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -28,7 +30,7 @@ func emptying(w *workload.World) *turning {
 }
 
 // emptied is the cycle in which the nodes' time has come. A pod has ended since the last one, so that which nodes can be emptied is found anew.
-func emptied(w *workload.World) Case {
+func emptied(w *workload.World, right expectation) Case {
 	var t *turning
 	return Case{
 		Pods: len(w.Pods),
@@ -38,7 +40,7 @@ func emptied(w *workload.World) Case {
 			t.read(waits)
 		},
 		Decide: func() Made { return t.cycle() },
-		Right:  both([]expectation{allHoused, emptiest}),
+		Right:  both([]expectation{allHoused, right}),
 	}
 }
 
@@ -98,6 +100,30 @@ func emptiest(m Made) error {
 		if v.Subject.Kind == reason.KindNode && v.Outcome != action.NodeCordoned && v.Because[0].Code != reason.NodeReceives && v.Because[0].Code != reason.PodNowhereToGo {
 			return fmt.Errorf("%s stays: %s", v.Subject, reason.Sentences(v.Because))
 		}
+	}
+	return nil
+}
+
+// withinBudgets wants nodes to be cordoned or kept for a reason, and no budget to lose more pods by evictions than it has to give.
+func withinBudgets(m Made) error {
+	evicted := map[[2]string]int32{}
+	cordons := 0
+	for _, a := range m.Plan.Actions {
+		switch a := a.(type) {
+		case action.Cordon:
+			cordons++
+		case action.Evict:
+			app := a.Pod[:strings.LastIndexByte(a.Pod, '-')]
+			evicted[[2]string{a.Namespace, app}]++
+		}
+	}
+	for _, b := range m.Seen.Objects.Budgets {
+		if n := evicted[[2]string{b.Namespace, b.Name}]; n > b.Status.DisruptionsAllowed {
+			return fmt.Errorf("%d pods of %s/%s are evicted, %d may be", n, b.Namespace, b.Name, b.Status.DisruptionsAllowed)
+		}
+	}
+	if cordons == 0 {
+		return errors.New("no node goes")
 	}
 	return nil
 }

@@ -96,11 +96,16 @@ func (r *Report) Print(w io.Writer) {
 	if len(r.Rows) > 0 {
 		fmt.Fprintln(w)
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "DECISION\tTIME\tCPU\tALLOCATIONS\tALLOCATED\tPEAK RSS\tNS A POD\tGOAL\tNEVER ABOVE\tVERDICT")
+		fmt.Fprintln(t, "ROW\tDECISION\tTIMED\tTIME\tCPU\tALLOCATIONS\tALLOCATED\tPEAK RSS\tNS A POD\tGOAL\tNEVER ABOVE\tVERDICT")
 		for _, row := range r.Rows {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", row.Title, row.figures(), allowed(row.Goal), allowed(row.Limit), row.Verdict)
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", row.Name, row.Title, row.Pays, row.figures(), allowed(row.Goal), allowed(row.Limit), row.Verdict)
 		}
 		t.Flush()
+		for _, row := range r.Rows {
+			if row.Figures != nil && row.Figures.OfCore > 0 {
+				fmt.Fprintf(w, "%s: %.2f %% of a core with a cycle every %s\n", row.Name, 100*row.Figures.OfCore, betweenCycles)
+			}
+		}
 		r.noteDelays(w)
 		for _, row := range r.Rows {
 			if row.Problem != "" {
@@ -128,7 +133,7 @@ func allowed(d time.Duration) string {
 func (r *Report) noteDelays(w io.Writer) {
 	for _, row := range r.Rows {
 		if f := row.Figures; f != nil && f.Time > f.CPU*3/2 {
-			fmt.Fprintln(w, "NB: other processes held the cores: the times are longer than a quiet machine's, which are near the CPU times.")
+			fmt.Fprintln(w, "NB: other processes held the cores. Verdicts are on the CPU times, which others lengthen too: compare rows of one run, or measure on an idle machine.")
 			return
 		}
 	}
@@ -165,10 +170,10 @@ func (g Growth) tell(w io.Writer) {
 		}
 	}
 	if g.Doubling > 0 {
-		word := "no worse than linear"
+		word := "within"
 		if g.Verdict != Goal {
-			word = "worse than linear"
+			word = "above"
 		}
-		fmt.Fprintf(w, "a doubling costs %.2f times as much: %s\n", g.Doubling, word)
+		fmt.Fprintf(w, "a doubling costs %.2f times the CPU: exponent %.2f, %s the bar %.2f\n", g.Doubling, g.Exponent, word, g.Bar)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+	"time"
 )
 
 // Resident is the memory of a process that watches a whole cluster, by the cluster's size.
@@ -16,16 +17,20 @@ type Resident struct {
 
 // Watched is one size.
 type Watched struct {
-	Nodes   int     `json:"nodes"`
-	Pods    int     `json:"pods"`
-	Cycles  int     `json:"cycles"`          // turned by then
-	Settled uint64  `json:"settledRSSBytes"` // after some cycles
-	Peak    uint64  `json:"peakRSSBytes"`    // the first read included
-	Heap    uint64  `json:"liveHeapBytes"`
-	Goal    uint64  `json:"goalBytes"`
-	Limit   uint64  `json:"limitBytes"`
-	Verdict Verdict `json:"verdict"`
-	Problem string  `json:"problem,omitempty"`
+	Nodes   int    `json:"nodes"`
+	Pods    int    `json:"pods"`
+	Cycles  int    `json:"cycles"`          // turned by then
+	Settled uint64 `json:"settledRSSBytes"` // after some cycles
+	Peak    uint64 `json:"peakRSSBytes"`    // the first read included
+	Heap    uint64 `json:"liveHeapBytes"`
+
+	ReadCPU time.Duration `json:"readCPUNs"` // to read and record everything for the first time
+	RunCPU  time.Duration `json:"runCPUNs"`  // afterwards, in Run
+	Run     time.Duration `json:"runNs"`     // of the clock
+	Goal    uint64        `json:"goalBytes"`
+	Limit   uint64        `json:"limitBytes"`
+	Verdict Verdict       `json:"verdict"`
+	Problem string        `json:"problem,omitempty"`
 }
 
 // The memory that a process may have resident: so much, and so much more for a thousand nodes.
@@ -56,6 +61,17 @@ func (w *Watched) judge() {
 	}
 }
 
+// share is the share of a core that the process took after the first read.
+func (w *Watched) share() string {
+	if w.Run <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f %%", 100*w.RunCPU.Seconds()/w.Run.Seconds())
+}
+
+// ProcessTime is the CPU time that this process has used, of user and system.
+func ProcessTime() time.Duration { return processTime() }
+
 // NewResident judges the sizes, the smallest first.
 func NewResident(sizes []Watched) *Resident {
 	r := &Resident{Sizes: sizes, Verdict: Goal}
@@ -77,9 +93,10 @@ func NewResident(sizes []Watched) *Resident {
 func (r *Resident) tell(w io.Writer) {
 	fmt.Fprintln(w, "\nResident memory of a process that watches the whole steady cluster")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "NODES\tPODS\tSETTLED RSS\tPEAK RSS\tLIVE HEAP\tGOAL\tNEVER ABOVE\tVERDICT")
+	fmt.Fprintln(t, "NODES\tPODS\tSETTLED RSS\tPEAK RSS\tLIVE HEAP\tREAD CPU\tCPU AFTER\tGOAL\tNEVER ABOVE\tVERDICT")
 	for _, s := range r.Sizes {
-		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Nodes, s.Pods, Size(s.Settled), Size(s.Peak), Size(s.Heap), Size(s.Goal), Size(s.Limit), s.Verdict)
+		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Nodes, s.Pods, Size(s.Settled), Size(s.Peak), Size(s.Heap),
+			Duration(s.ReadCPU), s.share(), Size(s.Goal), Size(s.Limit), s.Verdict)
 	}
 	t.Flush()
 	for _, s := range r.Sizes {

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -73,6 +74,31 @@ func allHoused(m Made) error {
 		return fmt.Errorf("%d of %d pending pods have room: %v", housed, len(m.Seen.Pending), n)
 	}
 	return nil
+}
+
+// noneHoused wants every pending pod to be stuck, or left to a later cycle.
+func noneHoused(m Made) error {
+	n := outcomes(m)
+	if housed := n[action.PodScheduling] + n[action.PodWaiting] + n[action.PodGrows]; housed > 0 {
+		return fmt.Errorf("%d of %d pods have room that fit nowhere: %v", housed, len(m.Seen.Pending), n)
+	}
+	return nil
+}
+
+// housedBut wants room for every pending pod but those of apps with a prefix, of which some may be stuck.
+func housedBut(prefix string) expectation {
+	return func(m Made) error {
+		for _, v := range m.Plan.Verdicts {
+			_, name, _ := strings.Cut(v.Subject.Name, "/")
+			if v.Subject.Kind != reason.KindPod || strings.HasPrefix(name, prefix) {
+				continue
+			}
+			if v.Outcome != action.PodScheduling && v.Outcome != action.PodWaiting && v.Outcome != action.PodGrows {
+				return fmt.Errorf("pod %s has no room: %s", v.Subject.Name, v.Outcome)
+			}
+		}
+		return nil
+	}
 }
 
 // allGrow wants a machine to be added for every pending pod.

@@ -41,6 +41,8 @@ func Watch(ctx context.Context, server string, settle time.Duration) (bench.Watc
 		return w, err
 	}
 	app.ReturnMemory()
+	w.ReadCPU = bench.ProcessTime()
+	began := time.Now()
 	running, end := context.WithTimeout(ctx, settle)
 	defer end()
 	if err := a.Run(running); running.Err() == nil {
@@ -51,6 +53,7 @@ func Watch(ctx context.Context, server string, settle time.Duration) (bench.Watc
 		return w, fmt.Errorf("no cycle ended within %s", settle)
 	}
 	w.Cycles = seen.cycles
+	w.Run, w.RunCPU = time.Since(began), bench.ProcessTime()-w.ReadCPU
 	w.Settled, w.Peak = bench.ResidentNow(), bench.ResidentPeak()
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)

@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 
 	"sluice.dev/sluice/cluster"
 )
@@ -24,6 +25,7 @@ type World struct {
 	Pods       []*corev1.Pod
 	DaemonSets []*appsv1.DaemonSet
 	Namespaces []*corev1.Namespace
+	Budgets    []*policyv1.PodDisruptionBudget
 	Groups     []*cluster.Group // read completely at [At]
 }
 
@@ -41,7 +43,7 @@ func (w *World) Pending() int {
 // Objects are the world's API objects as decisions read them, each kind sorted by namespace and name. Pods are recorded by the table, so that
 // what it records later shares their classes.
 func (w *World) Objects(table *cluster.Classes) cluster.Objects {
-	o := cluster.Objects{Nodes: Sorted(w.Nodes), DaemonSets: Sorted(w.DaemonSets), Namespaces: Sorted(w.Namespaces)}
+	o := cluster.Objects{Nodes: Sorted(w.Nodes), DaemonSets: Sorted(w.DaemonSets), Namespaces: Sorted(w.Namespaces), Budgets: Sorted(w.Budgets)}
 	for _, p := range Sorted(w.Pods) {
 		o.Pods = append(o.Pods, table.Pod(p))
 	}
