@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"sluice.dev/sluice/internal/economics"
 	"sluice.dev/sluice/internal/traces"
@@ -27,7 +28,8 @@ func main() {
 // options are the command's flags.
 type options struct {
 	data, json, only, workload, contender string
-	moments                               int
+	moments, farms                        int
+	until                                 time.Duration
 	seed                                  uint64
 }
 
@@ -38,6 +40,7 @@ type document struct {
 
 	Removals []economics.Replayed `json:"removals,omitempty"`
 	Story    []economics.Replayed `json:"story,omitempty"`
+	Ratios   []economics.Ratio    `json:"ratios,omitempty"`
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -45,16 +48,21 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("economics", flag.ContinueOnError)
 	flags.StringVar(&o.data, "data", "", "`directory` with the traces and prices that docs/reference/economics.md names; the story needs none")
 	flags.StringVar(&o.json, "json", "", "file to write the tables to as JSON")
-	flags.StringVar(&o.only, "only", "", "print only \"plans\", \"replays\", \"removals\" or the founding \"story\"")
+	flags.StringVar(&o.only, "only", "", "print only \"plans\", \"replays\", \"removals\", \"ratios\" to cluster-autoscaler or the founding \"story\"")
 	flags.StringVar(&o.workload, "workload", "", "replay only workloads whose name contains this")
 	flags.StringVar(&o.contender, "contender", "", "replay only contenders whose name contains this")
 	flags.IntVar(&o.moments, "moments", 40, "moments of each workload that are planned for")
 	flags.Uint64Var(&o.seed, "boot-seed", 0, "draw boot times from this seed; 0 for 180 s flat")
+	flags.IntVar(&o.farms, "farms", 20, "farms of the ratios, each with boot times of a seed of its own")
+	flags.DurationVar(&o.until, "until", 0, "replay only the pods that come before this time of the workload, such as 24h; 0 for all")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if !slices.Contains([]string{"", "plans", "replays", "removals", "story"}, o.only) {
-		return fmt.Errorf("-only=%s: say plans, replays, removals or story", o.only)
+	if !slices.Contains([]string{"", "plans", "replays", "removals", "ratios", "story"}, o.only) {
+		return fmt.Errorf("-only=%s: say plans, replays, removals, ratios or story", o.only)
+	}
+	if o.farms < 1 {
+		return fmt.Errorf("-farms=%d: give at least 1", o.farms)
 	}
 	if o.data == "" && o.only != "story" {
 		return errors.New("-data is not given: name the directory with the traces that docs/reference/economics.md lists, or say -only=story")
@@ -89,6 +97,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		economics.WriteRemovals(out, doc.Removals)
 		fmt.Fprintln(out)
 		economics.WriteSpells(out, doc.Removals)
+		fmt.Fprintln(out)
+	}
+	if o.only == "" || o.only == "ratios" {
+		for _, w := range t.workloads(o) {
+			doc.Ratios = append(doc.Ratios, economics.Ratios(w, economics.Parallels(), max(1, o.seed), o.farms)...)
+		}
+		economics.WriteRatios(out, doc.Ratios)
 	}
 	return doc.write(o.json)
 }
@@ -148,19 +163,28 @@ func (t loaded) instances(moments int) []economics.Instance {
 	return append(all, economics.Moments("W2", t.farm, t.w2, moments)...)
 }
 
+// workloads are those that the options choose.
+func (t loaded) workloads(o options) []economics.Workload {
+	all := []economics.Workload{
+		economics.NewWorkload(economics.W1CPU, t.farm, t.w1, false),
+		economics.NewWorkload(economics.W1GPU, t.farm, t.w1, true),
+		economics.NewWorkload(economics.W2, t.farm, t.w2, false),
+	}
+	for i := range all {
+		all[i].Pods = slices.DeleteFunc(all[i].Pods, func(p traces.Pod) bool { return o.until > 0 && p.At >= o.until })
+	}
+	return slices.DeleteFunc(all, func(w economics.Workload) bool { return !strings.Contains(w.Name, o.workload) })
+}
+
 func (t loaded) replay(o options, contenders []economics.Contender, as func(economics.Workload) economics.Workload) []economics.Replayed {
 	boot := economics.FlatBoot
 	if o.seed != 0 {
 		boot = economics.DrawnBoot(o.seed)
 	}
 	var all []economics.Replayed
-	for _, w := range []economics.Workload{
-		economics.NewWorkload(economics.W1CPU, t.farm, t.w1, false),
-		economics.NewWorkload(economics.W1GPU, t.farm, t.w1, true),
-		economics.NewWorkload(economics.W2, t.farm, t.w2, false),
-	} {
+	for _, w := range t.workloads(o) {
 		for _, c := range contenders {
-			if (c.Only == "" || c.Only == w.Name) && strings.Contains(w.Name, o.workload) && strings.Contains(c.Name, o.contender) {
+			if (c.Only == "" || c.Only == w.Name) && strings.Contains(c.Name, o.contender) {
 				all = append(all, c.Run(as(w), boot))
 			}
 		}

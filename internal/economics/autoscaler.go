@@ -1,6 +1,7 @@
 package economics
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -12,6 +13,8 @@ type ClusterAutoscaler struct {
 	Unneeded  time.Duration // --scale-down-unneeded-time
 	AfterAdd  time.Duration // --scale-down-delay-after-add
 	EvictJobs bool          // pods of Jobs may be evicted, as its defaults have it; otherwise only services
+	Deletions int           // --max-scale-down-parallelism; 0 for its default
+	Drains    int           // --max-drain-parallelism; 0 for its default
 
 	since    map[*Machine]time.Duration // unneeded
 	recheck  map[*Machine]time.Duration // found unremovable: not looked at before
@@ -27,8 +30,8 @@ const (
 	scanInterval  = 10 * time.Second
 	podBuffer     = 2 * time.Second
 	threshold     = 0.5
-	maxDeletions  = 10
-	maxDrains     = 1
+	maxDeletions  = 10 // --max-scale-down-parallelism
+	maxDrains     = 1  // --max-drain-parallelism
 	afterTaint    = 5 * time.Second
 	drainTakes    = 30 * time.Second // of a pod's grace period
 	recheckAfter  = 5 * time.Minute
@@ -113,9 +116,10 @@ func (c *ClusterAutoscaler) shrink(f *Farm) {
 	if c.grew && f.Now < c.added+c.AfterAdd {
 		return
 	}
+	deletions, drains := cmp.Or(c.Deletions, maxDeletions), cmp.Or(c.Drains, maxDrains)
 	for i, m := range unneeded {
 		drain := i >= empty
-		if f.Now-kept[m] < c.Unneeded || c.deleting >= maxDeletions || drain && c.drains >= maxDrains {
+		if f.Now-kept[m] < c.Unneeded || c.deleting >= deletions || drain && c.drains >= drains {
 			continue
 		}
 		c.remove(f, m, drain)

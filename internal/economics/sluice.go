@@ -19,12 +19,13 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// Sluice lets [plan.Decide] decide over a farm: it shows it the farm as the API server and the cloud would, and performs its actions,
+// Sluice lets a [plan.Planner] decide over a farm: it shows it the farm as the API server and the cloud would, and performs its actions,
 // each of which is accepted at once.
 type Sluice struct {
 	Policy *policy.Policy
 	Expect RunTimes // what pods say of their run times; nil when they say nothing
 
+	planner plan.Planner
 	kept    memory.Memory
 	seen    *cluster.Snapshot
 	nodes   map[*Machine]*node
@@ -70,7 +71,7 @@ func (s *Sluice) Look(f *Farm) time.Duration {
 	} else {
 		s.seen = s.seen.Next(at, objects, groups)
 	}
-	p, kept := plan.Decide(s.seen, s.Policy, s.kept)
+	p, kept := s.planner.Decide(s.seen, s.Policy, s.kept)
 	var results []memory.Result
 	for _, a := range p.Actions {
 		s.perform(f, a)
@@ -309,7 +310,7 @@ func nodeObject(f *Farm, m *Machine) *corev1.Node {
 	n.UID = types.UID(n.Name)
 	n.Labels[corev1.LabelHostname] = n.Name
 	n.CreationTimestamp = metav1.NewTime(epoch.Add(f.Now))
-	n.Spec.ProviderID = providerID(n.Name)
+	n.Spec.ProviderID, n.Status.NodeInfo.SystemUUID = providerID(n.Name), machineUID(n.Name)
 	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: n.CreationTimestamp}}
 	return n
 }
@@ -317,7 +318,7 @@ func nodeObject(f *Farm, m *Machine) *corev1.Node {
 func instance(f *Farm, m *Machine) *cluster.Instance {
 	name := machineName(f, m)
 	return &cluster.Instance{
-		ID: cluster.InstanceID(name), Group: cluster.GroupID(f.Kinds[m.Kind].Name), UID: "uid-" + name, ProviderID: providerID(name),
+		ID: cluster.InstanceID(name), Group: cluster.GroupID(f.Kinds[m.Kind].Name), UID: machineUID(name), ProviderID: providerID(name),
 		ComputerName: name, Size: f.Kinds[m.Kind].Name, Created: epoch.Add(m.Asked), State: cluster.StateCreating,
 	}
 }
@@ -325,6 +326,8 @@ func instance(f *Farm, m *Machine) *cluster.Instance {
 func podName(index int) string { return fmt.Sprintf("pod-%06d", index) }
 
 func machineName(f *Farm, m *Machine) string { return f.Kinds[m.Kind].Name + "-" + strconv.Itoa(m.ID) }
+
+func machineUID(name string) string { return "uid-" + name }
 
 func providerID(name string) string { return "farm:///" + name }
 

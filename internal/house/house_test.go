@@ -120,14 +120,14 @@ var rooms = map[string][]string{
 	},
 	"deploy": {},
 
-	"internal/bench":          {"cluster", "internal/bench/workload", "plan", "plan/action", "plan/memory", "policy", "reason"},
+	"internal/bench":          {"cluster", "internal/bench/workload", "internal/kube", "plan", "plan/action", "plan/memory", "policy", "reason"},
 	"internal/bench/workload": {"cluster"},
 	"internal/bench/resident": {"cloud", "cluster", "internal/app", "internal/bench", "internal/bench/workload", "journal", "policy"},
 	"internal/traces":         {},
 	"internal/economics":      {"cluster", "internal/traces", "packing", "plan", "plan/action", "plan/memory", "policy"},
 
 	"cmd/azuresim":   {"internal/azuresim"},
-	"cmd/bench":      {"internal/bench", "internal/bench/resident"},
+	"cmd/bench":      {"internal/app", "internal/bench", "internal/bench/resident"},
 	"cmd/economics":  {"internal/economics", "internal/traces"},
 	"cmd/sbom":       {}, // of any binary
 	"cmd/mutants":    {}, // of this tree
