@@ -110,7 +110,7 @@ func TestGrowthIsJudgedByTheDoubling(t *testing.T) {
 	rungs := func(times ...time.Duration) []Result {
 		var all []Result
 		for _, d := range times {
-			all = append(all, Result{Figures: &Figures{CPU: d}})
+			all = append(all, Result{Figures: &Figures{CPU: d, Bytes: uint64(d)}})
 		}
 		return all
 	}
@@ -124,7 +124,10 @@ func TestGrowthIsJudgedByTheDoubling(t *testing.T) {
 		"not measured": {[]Result{{Figures: &Figures{CPU: 10}}, {Verdict: Stopped}}, Growth{Verdict: Stopped}},
 	} {
 		got := Ladder{Bar: linear}.Judge(c.rungs)
-		got.Rungs, got.Bar, got.Exponent = nil, 0, math.Round(1000*got.Exponent)/1000
+		if got.Doubling > 0 && math.Abs(got.Memory-got.Exponent) > 0.001 {
+			t.Errorf("%s: the bytes grow as the time does, but with exponent %g instead of %g", name, got.Memory, got.Exponent)
+		}
+		got.Rungs, got.Bar, got.Memory, got.Exponent = nil, 0, 0, math.Round(1000*got.Exponent)/1000
 		got.Doubling = math.Round(1000*got.Doubling) / 1000
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)

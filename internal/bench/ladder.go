@@ -33,7 +33,7 @@ func Exponents() []Ladder {
 		})
 		exclusive.Rows = append(exclusive.Rows, Row{
 			Name: fmt.Sprintf("%s-%dx", exclusive.Name, times), Title: fmt.Sprintf("%d jobs", jobs), Pays: Decision,
-			Build: func(float64) Case { return cold(workload.Exclusive(jobs), allGrow) },
+			Build: func(float64) Case { return cold(workload.Exclusive(jobs), allHoused) },
 		})
 	}
 	return []Ladder{stuck, exclusive}
@@ -75,6 +75,7 @@ type Growth struct {
 	Rungs    []Result `json:"rungs"`
 	Doubling float64  `json:"doubling,omitempty"` // by how much the CPU time grew with each doubling, in the geometric mean; 0 where a rung has none
 	Exponent float64  `json:"exponent"`           // of the size in the CPU time: 1 is linear, 2 quadratic
+	Memory   float64  `json:"memoryExponent"`     // of the size in the bytes allocated, the same on a crowded machine
 	Bar      float64  `json:"bar"`                // that the exponent is held to
 	Verdict  Verdict  `json:"verdict"`            // [Goal] for an exponent within the bar, else [Over], [Stopped] or [Wrong]
 }
@@ -90,6 +91,7 @@ func (l Ladder) Judge(rungs []Result) Growth {
 	}
 	doublings := float64(len(rungs) - 1)
 	g.Doubling = math.Pow(float64(rungs[len(rungs)-1].Figures.CPU)/float64(rungs[0].Figures.CPU), 1/doublings)
+	g.Memory = math.Log2(float64(rungs[len(rungs)-1].Figures.Bytes)/float64(rungs[0].Figures.Bytes)) / doublings
 	if g.Exponent = math.Log2(g.Doubling); g.Exponent > l.Bar {
 		g.Verdict = Over
 	}

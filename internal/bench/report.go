@@ -174,6 +174,7 @@ func (g Growth) tell(w io.Writer) {
 		if g.Verdict != Goal {
 			word = "above"
 		}
-		fmt.Fprintf(w, "a doubling costs %.2f times the CPU: exponent %.2f, %s the bar %.2f\n", g.Doubling, g.Exponent, word, g.Bar)
+		fmt.Fprintf(w, "a doubling costs %.2f times the CPU: exponent %.2f, %s the bar %.2f; of the bytes %.2f\n",
+			g.Doubling, g.Exponent, word, g.Bar, g.Memory)
 	}
 }

@@ -23,8 +23,8 @@ type news struct {
 	nodes []*corev1.Node // that changed
 }
 
-// hear does with the news what package kube does before a cycle: it trims them, makes records of pods, and puts both into the sorted lists for
-// the price of copying pointers.
+// hear does with the news what package kube does before a cycle: it trims them, makes records of pods, and puts both into the sorted
+// lists for the price of copying pointers.
 func (t *turning) hear(n news) error {
 	changed := make(map[[2]string]*cluster.Pod, len(n.came)+len(n.gone))
 	for _, p := range n.gone {
@@ -114,7 +114,8 @@ const (
 	steadyReports = 20
 )
 
-// steady turns cycle after cycle, one every ten seconds, in a cluster where a little happens. What the cloud tells is read anew for each of them.
+// steady turns cycle after cycle, one every ten seconds, in a cluster where a little happens. What the cloud tells is read anew for each
+// of them.
 func steady(w *workload.World) Case {
 	t := start(w)
 	var coming []news
@@ -169,8 +170,8 @@ func (t *turning) happens(round int, at time.Time, gone map[*cluster.Pod]bool) n
 	return n
 }
 
-// firstRead is the first cycle of a process: every object is trimmed and recorded, all are sorted and joined, and the first plan is made. Decoding them
-// is not in it; the resident rows tell what that costs.
+// firstRead is the first cycle of a process: every object is trimmed and recorded, all are sorted and joined, and the first plan is made.
+// Decoding them is not in it; the resident rows tell what that costs.
 func firstRead(w *workload.World) Case {
 	pods, nodes := w.Pods, w.Nodes
 	allowed := policy.Default()
