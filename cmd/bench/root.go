@@ -75,7 +75,7 @@ docs/reference/benchmarks.md describes the worlds and the method.`,
 	f := cmd.Flags()
 	f.IntVar(&o.runs, "runs", 21, "runs that count, at most")
 	f.DurationVar(&o.time, "time", 5*time.Second, "no further run of a row begins after this")
-	f.DurationVar(&o.cap, "cap", time.Minute, "a row that takes longer is stopped")
+	f.DurationVar(&o.cap, "cap", 2*time.Minute, "a row that takes longer is stopped")
 	f.Float64Var(&o.scale, "scale", 1, "share of the rows' worlds, for a quick look that is held to no limit; scaling and exponents take no notice")
 	f.StringVar(&o.json, "json", "bin/bench.json", "`file` to write the report to as JSON; empty: none")
 	f.DurationVar(&o.settle, "settle", 65*time.Second, "how long a process watches a cluster before its resident memory is read")

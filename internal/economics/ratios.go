@@ -73,7 +73,8 @@ func spread(values []float64) Spread {
 // WriteRatios prints ratios as a table.
 func WriteRatios(to io.Writer, all []Ratio) {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "workload\tsluice against\tfarms\tUSD, ratio\tleast\tmost\tmachine-hours, ratio\tleast\tmost\tUSD of the other\tits Job pods killed\t")
+	fmt.Fprintln(w, "workload\tsluice against\tfarms\tUSD, ratio\tleast\tmost\tmachine-hours, ratio\tleast\tmost\tUSD of the other\t"+
+		"its Job pods killed\t")
 	for _, r := range all {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.0f\t%.0f\t\n", r.Workload, r.Against, r.Farms,
 			r.USD.Median, r.USD.Least, r.USD.Most, r.Hours.Median, r.Hours.Least, r.Hours.Most, r.Paid.Median, r.Killed.Median)

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Budgeted gives every app of the world that has running pods a disruption budget: a tenth of its pods, but at least one, may be away. Every fifth app
-// has none to lose.
+// Budgeted gives every app of the world that has running pods a disruption budget: a tenth of its pods, but at least one, may be away.
+// Every fifth app has none to lose.
 func Budgeted(w *World) *World {
 	running := map[[2]string]int32{}
 	var apps [][2]string // in the order of the pods
@@ -29,7 +29,9 @@ func Budgeted(w *World) *World {
 		}
 		w.Budgets = append(w.Budgets, &policyv1.PodDisruptionBudget{
 			ObjectMeta: metav1.ObjectMeta{Namespace: app[0], Name: app[1], Generation: 1, CreationTimestamp: metav1.NewTime(born)},
-			Spec:       policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &most, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app[1]}}},
+			Spec: policyv1.PodDisruptionBudgetSpec{
+				MaxUnavailable: &most, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app[1]}},
+			},
 			Status: policyv1.PodDisruptionBudgetStatus{
 				ObservedGeneration: 1, DisruptionsAllowed: allowed, CurrentHealthy: pods, DesiredHealthy: pods - allowed, ExpectedPods: pods,
 			},

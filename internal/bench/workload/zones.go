@@ -16,8 +16,8 @@ func overZones(g *cluster.Group) *cluster.Group {
 	return g
 }
 
-// Zoned is so many pending pods beside 17 empty groups, one of each size and each over three zones. Of every ten pods, in turn, four may run
-// anywhere, three spread over zones, two select a zone and one keeps with its app's others in one zone. There are 50 apps.
+// Zoned is so many pending pods beside 17 empty groups, one of each size and each over three zones. Of every ten pods, in turn, four may
+// run anywhere, three spread over zones, two select a zone and one keeps with its app's others in one zone. There are 50 apps.
 func Zoned(pods int) *World {
 	w := begin()
 	for _, s := range sizes {
@@ -44,15 +44,17 @@ func Zoned(pods int) *World {
 	return w
 }
 
-// Karpenter is a backlog of the mix that Karpenter's own scheduling benchmark makes, beside so many empty groups: a sixth each is plain, spread over
-// zones, spread over hosts, with others of its label on one host, with others of its label in one zone, and of one app whose pods keep off
-// each other's hosts. Of each pod are drawn its label, of seven, its CPU and its memory; a spread counts the pods of a label that is drawn for
-// itself, most often another one than the pod's. Group i has machines of i+1 cores, twice as many GiB and room for ten times as many pods.
+// Karpenter is a backlog of the mix that Karpenter's own scheduling benchmark makes, beside so many empty groups. A sixth each is plain,
+// spread over zones, spread over hosts, with others of its label on one host, with others of its label in one zone, and of one app whose
+// pods keep off each other's hosts. Of each pod are drawn its label, of seven, its CPU and its memory; a spread counts the pods of a label
+// that is drawn for itself, most often another one than the pod's. Group i has machines of i+1 cores, twice as many GiB and room for ten
+// times as many pods.
 func Karpenter(seed uint64, pods, types int) *World {
 	w := begin()
 	for i := range types {
 		cores := int64(i + 1)
-		g := overZones(newGroup(fmt.Sprintf("type-%03d", i), Size{fmt.Sprintf("Type_%d", i), cores, 2048 * cores, 0.04 * float64(cores)}, pool{name: "general", zone: 1}))
+		size := Size{fmt.Sprintf("Type_%d", i), cores, 2048 * cores, 0.04 * float64(cores)}
+		g := overZones(newGroup(fmt.Sprintf("type-%03d", i), size, pool{name: "general", zone: 1}))
 		room := *resource.NewQuantity(10*cores, resource.DecimalSI)
 		g.Template.Status.Capacity[corev1.ResourcePods], g.Template.Status.Allocatable[corev1.ResourcePods] = room, room
 		g.VolumeLimit = 0
