@@ -17,7 +17,7 @@ func (s *Snapshot) assignPods() {
 		case n != nil:
 			n.Pods = append(n.Pods, p)
 		default:
-			s.stray = append(s.stray, p)
+			s.orphans = append(s.orphans, p)
 		}
 	}
 	for _, n := range s.Nodes {
@@ -30,10 +30,10 @@ func (s *Snapshot) assignPods() {
 }
 
 func (s *Snapshot) nameStrays() {
-	s.strays = make(map[string]*Pod, len(s.stray))
-	for _, p := range s.stray {
-		if name := strings.ToLower(p.Node); s.strays[name] == nil {
-			s.strays[name] = p
+	s.orphansByNode = make(map[string]*Pod, len(s.orphans))
+	for _, p := range s.orphans {
+		if name := strings.ToLower(p.Node); s.orphansByNode[name] == nil {
+			s.orphansByNode[name] = p
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (s *Snapshot) Away(b *policyv1.PodDisruptionBudget) (n int32) {
 			}
 		}
 	}
-	count(s.stray)
+	count(s.orphans)
 	for _, node := range s.Nodes {
 		if node.Instance == nil && s.departed(node) || node.Instance != nil && node.Instance.State == StateDeleting {
 			count(node.Pods)

@@ -185,11 +185,11 @@ func (c *changes) turnNodes() {
 			c.mark(in)
 		}
 	}
-	c.turnStrays(gone, come)
+	c.turnOrphans(gone, come)
 }
 
-// turnStrays makes strays of the pods whose nodes have gone, and gives those to nodes that came which are bound to them.
-func (c *changes) turnStrays(gone, come []*Node) {
+// turnOrphans makes strays of the pods whose nodes have gone, and gives those to nodes that came which are bound to them.
+func (c *changes) turnOrphans(gone, come []*Node) {
 	if len(gone)+len(come) == 0 {
 		return
 	}
@@ -201,14 +201,14 @@ func (c *changes) turnStrays(gone, come []*Node) {
 	for _, n := range come {
 		by[n.Name()] = n
 	}
-	for _, p := range c.stray {
+	for _, p := range c.orphans {
 		if n := by[p.Node]; n != nil {
 			n.Pods = append(n.Pods, p)
 			t.gone = append(t.gone, p)
 		}
 	}
 	if len(t.gone)+len(t.come) > 0 {
-		c.stray = exchanged(c.stray, t.gone, t.come, byName)
+		c.orphans = exchanged(c.orphans, t.gone, t.come, byName)
 		c.nameStrays()
 	}
 }

@@ -63,8 +63,8 @@ func (cs *Classes) Pod(o *corev1.Pod) *Pod {
 // Again is the record of a pod that was read from paper, with a class that it shares.
 func (cs *Classes) Again(p *Pod) *Pod {
 	own := cs.Pod(p.Object())
-	if p.pending != nil && p.pending.heard != 0 {
-		own.Hear(nil, p.Heard())
+	if p.pending != nil && p.pending.observed != 0 {
+		own.Hear(nil, p.Observed())
 	}
 	return own
 }

@@ -27,14 +27,14 @@ type Snapshot struct {
 	// Fleet is what the ledger of machines says once it has seen this; zero when nobody keeps one. Whoever made the snapshot sets it before others have it.
 	Fleet fleet.Ledger
 
-	given    []*Group       // the groups as they came
-	index    map[string]int // of Nodes, by name
-	groups   map[GroupID]*Group
-	stray    []*Pod          // unfinished pods that are bound to nodes that do not exist, in the order of Objects.Pods
-	strays   map[string]*Pod // one of them for each such node, by its name in lower case
-	embedded string          // see [embeddedIn]
-	joins    *joins          // of this snapshot, unless another one has followed it
-	turns    time.Time       // when time alone changes what was derived, zero for never
+	given         []*Group       // the groups as they came
+	index         map[string]int // of Nodes, by name
+	groups        map[GroupID]*Group
+	orphans       []*Pod          // unfinished pods that are bound to nodes that do not exist, in the order of Objects.Pods
+	orphansByNode map[string]*Pod // one of them for each such node, by its name in lower case
+	embedded      string          // see [embeddedIn]
+	joins         *joins          // of this snapshot, unless another one has followed it
+	turns         time.Time       // when time alone changes what was derived, zero for never
 }
 
 // Node is a Kubernetes node joined to its machine and its pods.
@@ -69,8 +69,8 @@ func (s *Snapshot) Node(name string) *Node {
 	return nil
 }
 
-// Stray is an unfinished pod that is bound to a node of that name, in any letter case, although no such node exists; nil when there is none.
-func (s *Snapshot) Stray(node string) *Pod { return s.strays[strings.ToLower(node)] }
+// Orphan is an unfinished pod that is bound to a node of that name, in any letter case, although no such node exists; nil when there is none.
+func (s *Snapshot) Orphan(node string) *Pod { return s.orphansByNode[strings.ToLower(node)] }
 
 // Group is the group of that id, nil when there is none.
 func (s *Snapshot) Group(id GroupID) *Group { return s.groups[id] }

@@ -47,7 +47,7 @@ func (s *Snapshot) asLabelled(g *Group, described *corev1.Node, seen map[string]
 	own.Labels = maps.Clone(described.Labels)
 	for _, key := range slices.Concat(sizeLabels, placeLabels) {
 		said, is := seen[key]
-		if g.told(AboutLabel(key)) || is && said != by {
+		if g.reported(AboutLabel(key)) || is && said != by {
 			continue
 		}
 		delete(own.Labels, key)
@@ -82,7 +82,7 @@ func (s *Snapshot) labelUnknown(described func(*Group) *corev1.Node, set func(*G
 // controller's name; none where it is told otherwise.
 func (s *Snapshot) Unlabelled() (groups []*Group, controller string) {
 	for _, g := range s.Groups {
-		if g.Template == nil || g.told(AboutLabel(corev1.LabelInstanceTypeStable)) {
+		if g.Template == nil || g.reported(AboutLabel(corev1.LabelInstanceTypeStable)) {
 			continue
 		}
 		if by := g.Template.Labels[corev1.LabelInstanceTypeStable]; slices.Contains(embedded, by) {

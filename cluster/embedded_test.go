@@ -24,10 +24,10 @@ func TestWhatAnEmbeddedCloudControllerSaysIsKnownFromTheFirstNodeOn(t *testing.T
 	type labels struct{ Size, Zone, Region string }
 	described := labels{"D4", "west-1", "west"}
 	for name, tc := range map[string]struct {
-		nodes []any
-		told  map[string]string
-		want  labels
-		named int // groups that doctor names
+		nodes    []any
+		reported map[string]string
+		want     labels
+		named    int // groups that doctor names
 	}{
 		"a cluster of another kind": {[]any{server("azure:///x", "D2")}, nil, described, 0},
 		"no node at all":            {nil, nil, described, 0},
@@ -48,7 +48,7 @@ func TestWhatAnEmbeddedCloudControllerSaysIsKnownFromTheFirstNodeOn(t *testing.T
 					g.Template.Labels[key] = value
 				}
 			}
-			a.Told = tc.told
+			a.Reported = tc.reported
 			s := cluster.New(Start, Objects(tc.nodes...), []*cluster.Group{a, b})
 			n := s.Group("a").Template
 			got := labels{n.Labels[corev1.LabelInstanceTypeStable], n.Labels[corev1.LabelTopologyZone], n.Labels[corev1.LabelTopologyRegion]}

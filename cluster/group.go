@@ -33,10 +33,10 @@ type Group struct {
 	// [InZone]. One or none: all machines are where the template says.
 	Zones []string `json:"zones,omitempty"`
 
-	// Told is what people have told the cloud of the group's next machines besides their size: labels, taints and resources by tags, and where that is known, what the machines
+	// Reported is what people have told the cloud of the group's next machines besides their size: labels, taints and resources by tags, and where that is known, what the machines
 	// are made of. Its keys are [AboutLabel], [AboutTaint], the names of resources, and [AboutModel]; its values mean nothing but that one differs from
 	// another. Nil when that is not known.
-	Told map[string]string `json:"told,omitzero"`
+	Reported map[string]string `json:"told,omitzero"`
 
 	Learned *Learned     `json:"learned,omitempty"` // from the group's nodes, set by [New]; an observer gives it back to the next snapshot
 	Drift   []Difference `json:"drift,omitempty"`   // between the cloud's template and the learned one, set by [New]
@@ -89,15 +89,15 @@ type Group struct {
 	// member of etcd and no node, as a server of K3s without an agent is.
 	ControlPlane Role `json:"controlPlane,omitempty"`
 
-	// OtherHands are the settings by which the cloud changes machines of the group by itself, in the order of [HandKinds]; nil when none is known.
-	OtherHands []Hand `json:"otherHands,omitempty"`
+	// OtherActors are the settings by which the cloud changes machines of the group by itself, in the order of [ActorKinds]; nil when none is known.
+	OtherActors []Actor `json:"otherHands,omitempty"`
 
 	Read    Read     `json:"read"`
 	Failure *Failure `json:"failure,omitempty"` // the last one of a growth that an accepted operation reported, or that came late; nil when none or superseded
 	Problem string   `json:"problem,omitempty"` // why the group cannot be read now, one sentence with the remedy; "" when it can
 
-	// Unheard says that Problem is no more than that the cloud does not answer, or not now: what was read last may still be so.
-	Unheard bool `json:"unheard,omitempty"`
+	// Unanswered says that Problem is no more than that the cloud does not answer, or not now: what was read last may still be so.
+	Unanswered bool `json:"unheard,omitempty"`
 
 	// Again is when the cloud is asked about the group anew, while there is a Problem or Read is not complete; zero when nobody knows.
 	Again time.Time `json:"again,omitzero"`
@@ -130,27 +130,27 @@ type Taken struct {
 	Last     time.Time `json:"last"`  // the same of the last of them
 }
 
-// Hand is a setting by which the cloud restarts or deletes machines without a drain, or chooses what they are.
-type Hand struct {
-	Kind   HandKind `json:"kind"`
-	Does   string   `json:"does"`   // the setting and what it does, one clause
-	Remedy string   `json:"remedy"` // what to set instead, one clause
+// Actor is a setting by which the cloud restarts or deletes machines without a drain, or chooses what they are.
+type Actor struct {
+	Kind   ActorKind `json:"kind"`
+	Does   string    `json:"does"`   // the setting and what it does, one clause
+	Remedy string    `json:"remedy"` // what to set instead, one clause
 }
 
-// HandKind is what such a setting has the cloud do.
-type HandKind string
+// ActorKind is what such a setting has the cloud do.
+type ActorKind string
 
-// The kinds of [Hand].
+// The kinds of [Actor].
 const (
-	HandUpdatesModel HandKind = "model-updates"
-	HandUpdatesOS    HandKind = "os-updates"
-	HandRepairs      HandKind = "repairs"
-	HandZones        HandKind = "zone-rebalancing"
-	HandSizes        HandKind = "size-mix"
+	HandUpdatesModel ActorKind = "model-updates"
+	HandUpdatesOS    ActorKind = "os-updates"
+	HandRepairs      ActorKind = "repairs"
+	HandZones        ActorKind = "zone-rebalancing"
+	HandSizes        ActorKind = "size-mix"
 )
 
-// HandKinds are all of them.
-var HandKinds = []HandKind{HandUpdatesModel, HandUpdatesOS, HandRepairs, HandZones, HandSizes}
+// ActorKinds are all of them.
+var ActorKinds = []ActorKind{HandUpdatesModel, HandUpdatesOS, HandRepairs, HandZones, HandSizes}
 
 // State is what a machine does now.
 type State string
@@ -288,7 +288,7 @@ func (g *Group) Promised() int { return max(g.Capacity, g.Asked) }
 func (g *Group) AwaitsAnswer() bool { return g.Asked > 0 && g.wasUsable() }
 
 // Lapsed says whether nothing but the cloud's silence keeps decisions from resting on what is known of the group.
-func (g *Group) Lapsed() bool { return g.Unheard && g.wasUsable() }
+func (g *Group) Lapsed() bool { return g.Unanswered && g.wasUsable() }
 
 func (g *Group) wasUsable() bool {
 	return g.Read.Complete && g.Capacity >= 0 && g.Capacity >= g.Standing()

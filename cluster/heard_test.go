@@ -13,13 +13,13 @@ import (
 func TestAPodIsHeardOfOnce(t *testing.T) {
 	first := Start.Add(1234567 * time.Microsecond)
 	p := Pod("a")
-	if got := p.Heard(); !got.Equal(p.Created()) {
+	if got := p.Observed(); !got.Equal(p.Created()) {
 		t.Errorf("a pod that nobody noted was heard of at %s, want when it was made, %s", got, p.Created())
 	}
 	p.Hear(nil, first)
 	again := Pod("a")
 	again.Hear(p, first.Add(time.Minute))
-	if got := again.Heard(); !got.Equal(first) {
+	if got := again.Observed(); !got.Equal(first) {
 		t.Errorf("its next record was heard of at %s, want %s", got, first)
 	}
 	if !again.Equal(Pod("a")) {
@@ -27,7 +27,7 @@ func TestAPodIsHeardOfOnce(t *testing.T) {
 	}
 	other := Pod("b")
 	other.Hear(p, first.Add(time.Minute))
-	if got, want := other.Heard(), first.Add(time.Minute); !got.Equal(want) {
+	if got, want := other.Observed(), first.Add(time.Minute); !got.Equal(want) {
 		t.Errorf("another pod of that name was heard of at %s, want %s", got, want)
 	}
 
@@ -39,7 +39,7 @@ func TestAPodIsHeardOfOnce(t *testing.T) {
 	if err := json.Unmarshal(raw, &read); err != nil {
 		t.Fatal(err)
 	}
-	if got := new(cluster.Classes).Again(&read); !got.Heard().Equal(first) || !got.Equal(p) {
-		t.Errorf("on paper it is heard of at %s, want %s", got.Heard(), first)
+	if got := new(cluster.Classes).Again(&read); !got.Observed().Equal(first) || !got.Equal(p) {
+		t.Errorf("on paper it is heard of at %s, want %s", got.Observed(), first)
 	}
 }

@@ -12,14 +12,14 @@ import (
 // joins find the machines that a node could be, and the nodes that a machine could be, without comparing every pair. They are handed on from
 // snapshot to snapshot and describe the latest: [Snapshot.Next] keeps them up.
 type joins struct {
-	of       *Snapshot
-	machines finder[machineKey]
-	nodes    finder[string]             // by name
-	owners   map[string]map[GroupID]int // of how many of the group's machines the provider ids begin so, in lower case
-	parked   map[string]Machine         // those that are parked, by unique id
-	missing  map[string]GroupID         // groups of machines that their lists lack, by unique id
-	departed map[string]GroupID         // groups of machines that have left, by unique id
-	hosts    map[string]bool            // what hostnames of groups' machines are before their numbers, in lower case
+	of        *Snapshot
+	machines  finder[machineKey]
+	nodes     finder[string]             // by name
+	owners    map[string]map[GroupID]int // of how many of the group's machines the provider ids begin so, in lower case
+	parked    map[string]Machine         // those that are parked, by unique id
+	missing   map[string]GroupID         // groups of machines that their lists lack, by unique id
+	departed  map[string]GroupID         // groups of machines that have left, by unique id
+	hostnames map[string]bool            // what hostnames of groups' machines are before their numbers, in lower case
 }
 
 // machineKey names a machine of the latest snapshot.
@@ -30,11 +30,11 @@ type machineKey struct {
 
 // newJoins describe the snapshot's nodes and machines, which are not joined yet.
 func newJoins(s *Snapshot) *joins {
-	j := &joins{of: s, machines: finder[machineKey]{}, nodes: finder[string]{}, owners: map[string]map[GroupID]int{}, parked: map[string]Machine{}, missing: map[string]GroupID{}, departed: map[string]GroupID{}, hosts: map[string]bool{}}
+	j := &joins{of: s, machines: finder[machineKey]{}, nodes: finder[string]{}, owners: map[string]map[GroupID]int{}, parked: map[string]Machine{}, missing: map[string]GroupID{}, departed: map[string]GroupID{}, hostnames: map[string]bool{}}
 	for _, g := range s.Groups {
 		j.own(g.ProviderIDPrefix, g.ID, 1)
 		if g.HostnamePrefix != "" {
-			j.hosts[strings.ToLower(g.HostnamePrefix)] = true
+			j.hostnames[strings.ToLower(g.HostnamePrefix)] = true
 		}
 		for _, uid := range g.Missing {
 			j.missing[uid] = g.ID

@@ -158,7 +158,7 @@ func (s *Snapshot) join(n *Node) {
 	}
 	if len(n.Suspects) == 0 {
 		n.Group = cmp.Or(n.Marked.Group, n.Group, s.joins.missingAs(n.Object), s.joins.owner(n.Object.Spec.ProviderID))
-		n.Numbered = n.Group == "" && s.joins.hosts[numbered(n.Name())]
+		n.Numbered = n.Group == "" && s.joins.hostnames[numbered(n.Name())]
 		return
 	}
 	n.Group = n.Suspects[0].Group

@@ -216,7 +216,7 @@ func TestTheNextMachinesZoneIsTheCloudsToSay(t *testing.T) {
 
 func TestPodsOfNodesThatAreGoneAreKnownByName(t *testing.T) {
 	s := cluster.New(Start, Objects(Pod("p", On("Lost"))), nil)
-	if s.Stray("lOST") == nil || s.Stray("other") != nil {
+	if s.Orphan("lOST") == nil || s.Orphan("other") != nil {
 		t.Error("the pod bound to a node that does not exist is not found by that node's name")
 	}
 }

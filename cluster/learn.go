@@ -20,25 +20,25 @@ type Learned struct {
 	Born time.Time    `json:"born,omitzero"`  // when that was made: an older node has nothing to teach
 	Late bool         `json:"late,omitempty"` // it had had the time in which what its group's nodes bear arrives
 	Zone string       `json:"zone,omitempty"` // in which the cloud's description had it: what a label of the node says may be something else
-	// Doubts are taints that one node bore on which somebody may have put them: it was old when it was first seen, or the taint came
+	// Unconfirmed are taints that one node bore on which somebody may have put them: it was old when it was first seen, or the taint came
 	// later. They are taken for the group's while that node bears them, and for good when another one does.
-	Doubts []Doubt `json:"doubts,omitempty"`
+	Unconfirmed []UnconfirmedTaint `json:"doubts,omitempty"`
 	// Waits is since when the node has borne startup taints from its start: when it was made, or when it was first seen, if there was no time left for
 	// them then. It is zero once the node has been seen without any: those that come back say nothing of a new node. Stuck are those that nobody took
 	// off in the time that there is for that. They are taken for the group's while that node is there, and for triedAgain besides.
 	Waits time.Time      `json:"waits,omitzero"`
 	Stuck []corev1.Taint `json:"stuck,omitempty"`
-	// Told is what the cloud was last told of the group, Renewed what of it has changed since the machine was made that taught, sorted by [Group.Told]'s
+	// Reported is what the cloud was last told of the group, Renewed what of it has changed since the machine was made that taught, sorted by [Group.Reported]'s
 	// keys, and Changed when that was last seen. In these things the node teaches nothing: the cloud's description is younger.
-	Told    map[string]string `json:"told,omitzero"`
-	Renewed []string          `json:"renewed,omitempty"`
-	Changed time.Time         `json:"changed,omitzero"`
+	Reported map[string]string `json:"told,omitzero"`
+	Renewed  []string          `json:"renewed,omitempty"`
+	Changed  time.Time         `json:"changed,omitzero"`
 	// Bare is a younger node that never announced devices which this one has. A second one shows that new machines have none.
 	Bare types.UID `json:"bare,omitempty"`
 }
 
-// Doubt is a taint and the one node that is known to have borne it.
-type Doubt struct {
+// UnconfirmedTaint is a taint and the one node that is known to have borne it.
+type UnconfirmedTaint struct {
 	Taint corev1.Taint `json:"taint"`
 	Of    types.UID    `json:"of"`
 }
@@ -91,7 +91,7 @@ func (s *Snapshot) learnTemplate(g *Group) {
 	offered := g.Template
 	best, bare := s.exemplar(g)
 	if g.Learned != nil {
-		g.Learned = g.Learned.heed(g, s.Time)
+		g.Learned = g.Learned.merge(g, s.Time)
 	}
 	switch l := g.Learned; {
 	case best != nil && (l == nil || l.Node == nil || l.Size != g.Size || l.Of == best.Object.UID || !best.Object.CreationTimestamp.Time.Before(l.Born)):
@@ -258,18 +258,18 @@ func (l *Learned) from(n *corev1.Node, g *Group, late bool, othersLack func(core
 	again := false            // the node is the one that was learned from last
 	if l != nil && l.Node != nil {
 		before, again = l.Node.Spec.Taints, l.Of == n.UID
-		now.Doubts = slices.Clone(l.Doubts)
+		now.Unconfirmed = slices.Clone(l.Unconfirmed)
 	}
 	if taints := &now.Node.Spec.Taints; again && late {
 		*taints = slices.DeleteFunc(*taints, func(t corev1.Taint) bool { return !slices.ContainsFunc(before, same(t)) })
 	}
-	now.Doubts = slices.DeleteFunc(now.Doubts, func(d Doubt) bool {
+	now.Unconfirmed = slices.DeleteFunc(now.Unconfirmed, func(d UnconfirmedTaint) bool {
 		return d.Of != n.UID && slices.ContainsFunc(now.Node.Spec.Taints, same(d.Taint)) // two nodes bore it
 	})
 	for _, t := range now.Node.Spec.Taints {
-		known := slices.ContainsFunc(before, same(t)) || l != nil && slices.ContainsFunc(l.Doubts, of(t))
+		known := slices.ContainsFunc(before, same(t)) || l != nil && slices.ContainsFunc(l.Unconfirmed, of(t))
 		if !known && (again || late || othersLack(t)) {
-			now.Doubts = append(now.Doubts, Doubt{t, n.UID})
+			now.Unconfirmed = append(now.Unconfirmed, UnconfirmedTaint{t, n.UID})
 		}
 	}
 	return now
@@ -277,10 +277,10 @@ func (l *Learned) from(n *corev1.Node, g *Group, late bool, othersLack func(core
 
 // sure is what is left when the node that taught has gone, or is not Ready and does not bear all that it did: without the taints that are in doubt and
 // that it bears no more, but for those that the cloud describes.
-func (l *Learned) sure(described []corev1.Taint, bears func(Doubt) bool) *Learned {
+func (l *Learned) sure(described []corev1.Taint, bears func(UnconfirmedTaint) bool) *Learned {
 	doubtful := func(t corev1.Taint) bool {
-		i := slices.IndexFunc(l.Doubts, of(t))
-		return i >= 0 && !slices.ContainsFunc(described, same(t)) && !bears(l.Doubts[i])
+		i := slices.IndexFunc(l.Unconfirmed, of(t))
+		return i >= 0 && !slices.ContainsFunc(described, same(t)) && !bears(l.Unconfirmed[i])
 	}
 	if !slices.ContainsFunc(l.Node.Spec.Taints, doubtful) {
 		return l
@@ -292,8 +292,8 @@ func (l *Learned) sure(described []corev1.Taint, bears func(Doubt) bool) *Learne
 }
 
 // of finds the doubt about a taint.
-func of(t corev1.Taint) func(Doubt) bool {
-	return func(d Doubt) bool { return same(t)(d.Taint) }
+func of(t corev1.Taint) func(UnconfirmedTaint) bool {
+	return func(d UnconfirmedTaint) bool { return same(t)(d.Taint) }
 }
 
 // has says whether a machine is that node.
@@ -302,7 +302,7 @@ func (s *Snapshot) has(node types.UID) bool {
 }
 
 // bears says whether the node of a doubt is there and bears the taint.
-func (s *Snapshot) bears(d Doubt) bool {
+func (s *Snapshot) bears(d UnconfirmedTaint) bool {
 	return slices.ContainsFunc(s.Nodes, func(n *Node) bool {
 		return n.Object.UID == d.Of && n.Instance != nil && slices.ContainsFunc(n.Object.Spec.Taints, same(d.Taint))
 	})

@@ -41,11 +41,11 @@ func (s *Snapshot) turnOver(t turnover) {
 	if len(t.gone) == 0 && len(t.come) == 0 {
 		return
 	}
-	var waiting, stray turnover
+	var waiting, orphans turnover
 	nodes := map[int]*turnover{}
 	sort := func(pods []*Pod, into func(*turnover) *[]*Pod) {
 		for _, p := range pods {
-			list := &stray
+			list := &orphans
 			if p.waits() {
 				list = &waiting
 			} else if !p.runs() {
@@ -65,8 +65,8 @@ func (s *Snapshot) turnOver(t turnover) {
 	if waiting.gone != nil || waiting.come != nil {
 		s.Pending = exchanged(s.Pending, waiting.gone, waiting.come, byAge)
 	}
-	if stray.gone != nil || stray.come != nil {
-		s.stray = exchanged(s.stray, stray.gone, stray.come, byName)
+	if orphans.gone != nil || orphans.come != nil {
+		s.orphans = exchanged(s.orphans, orphans.gone, orphans.come, byName)
 		s.nameStrays()
 	}
 	if len(nodes) == 0 {

@@ -45,7 +45,7 @@ func seen(s *cluster.Snapshot) string {
 		b.WriteString("\n")
 	}
 	for i := range 4 {
-		fmt.Fprintln(&b, "stray", s.Stray(fmt.Sprintf("n-00000%d", i)))
+		fmt.Fprintln(&b, "stray", s.Orphan(fmt.Sprintf("n-00000%d", i)))
 	}
 	return b.String()
 }
@@ -69,7 +69,7 @@ type history struct {
 	offered   *corev1.Node // what the cloud says of the next machine of the group agents
 	learned   map[cluster.GroupID]*cluster.Learned
 	parked    bool              // the group batch has a parked machine
-	told      map[string]string // of both groups
+	reported  map[string]string // of both groups
 	hostnames bool              // it tells what the hostnames of its machines are
 }
 
@@ -153,9 +153,9 @@ func (h *history) step(t *rapid.T, now time.Time) {
 	case "parked":
 		h.parked = !h.parked
 	case "told":
-		h.told = map[string]string{"model": pod}
+		h.reported = map[string]string{"model": pod}
 		if i > 0 {
-			h.told[cluster.AboutLabel(corev1.LabelInstanceTypeStable)] = "D4"
+			h.reported[cluster.AboutLabel(corev1.LabelInstanceTypeStable)] = "D4"
 		}
 	case "embedded":
 		h.change(node, func(n *corev1.Node) {
@@ -191,7 +191,7 @@ func (h *history) observe() (cluster.Objects, []*cluster.Group) {
 	}
 	groups := []*cluster.Group{batch, agents}
 	for _, g := range groups {
-		g.Read.At, g.Learned, g.Told = h.read, h.learned[g.ID], h.told
+		g.Read.At, g.Learned, g.Reported = h.read, h.learned[g.ID], h.reported
 		if g.Template == h.offered {
 			continue
 		}

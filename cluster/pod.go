@@ -33,12 +33,12 @@ type pending struct {
 	Nominated string // the node on which the scheduler has made room
 	Since     int64  // of the condition
 	Message   string // of the same: the scheduler's own words
-	heard     int64  // when somebody who follows the API server first heard of any of this, nanoseconds since 1970, 0 for unknown
+	observed  int64  // when somebody who follows the API server first heard of any of this, nanoseconds since 1970, 0 for unknown
 }
 
 // same says whether both tell the same of a pod, whenever that was heard.
 func (said pending) same(o pending) bool {
-	said.heard, o.heard = 0, 0
+	said.observed, o.observed = 0, 0
 	return said == o
 }
 
@@ -176,14 +176,14 @@ func (c *Class) Object() *corev1.Pod {
 // written is a pod on paper: an API object, and beside its fields what the API server does not tell.
 type written struct {
 	*corev1.Pod
-	Heard *time.Time `json:"heard,omitempty"`
+	Observed *time.Time `json:"heard,omitempty"`
 }
 
-// MarshalJSON writes the pod as an API object, with the time of [Pod.Heard] beside its fields.
+// MarshalJSON writes the pod as an API object, with the time of [Pod.Observed] beside its fields.
 func (p *Pod) MarshalJSON() ([]byte, error) {
 	w := written{Pod: p.Object()}
-	if p.pending != nil && p.pending.heard != 0 {
-		w.Heard = new(p.Heard())
+	if p.pending != nil && p.pending.observed != 0 {
+		w.Observed = new(p.Observed())
 	}
 	return json.Marshal(w)
 }
@@ -195,8 +195,8 @@ func (p *Pod) UnmarshalJSON(raw []byte) error {
 		return err
 	}
 	*p = *new(Classes).Pod(w.Pod)
-	if w.Heard != nil {
-		p.Hear(nil, *w.Heard)
+	if w.Observed != nil {
+		p.Hear(nil, *w.Observed)
 	}
 	return nil
 }
@@ -228,23 +228,23 @@ const CapacityGate = "sluice.dev/capacity"
 func (p *Pod) Created() time.Time { return at(p.created) }
 
 // Hear notes that whoever follows the API server has heard of the pod now, as long as nobody else has the record. The record before it, of the same
-// pod, was heard of earlier; nil when there is none. Nothing is noted of a pod of which nothing is said: see [Pod.Heard].
+// pod, was heard of earlier; nil when there is none. Nothing is noted of a pod of which nothing is said: see [Pod.Observed].
 func (p *Pod) Hear(before *Pod, now time.Time) {
 	if p.pending == nil {
 		return
 	}
-	if p.pending.heard = now.UnixNano(); before != nil && before.UID == p.UID && before.pending != nil && before.pending.heard != 0 {
-		p.pending.heard = before.pending.heard
+	if p.pending.observed = now.UnixNano(); before != nil && before.UID == p.UID && before.pending != nil && before.pending.observed != 0 {
+		p.pending.observed = before.pending.observed
 	}
 }
 
-// Heard is when it was first heard that the pod waits: finer than what the API server tells, which are whole seconds. It is when the pod was
+// Observed is when it was first heard that the pod waits: finer than what the API server tells, which are whole seconds. It is when the pod was
 // made where nobody has noted it.
-func (p *Pod) Heard() time.Time {
-	if p.pending == nil || p.pending.heard == 0 {
+func (p *Pod) Observed() time.Time {
+	if p.pending == nil || p.pending.observed == 0 {
 		return p.Created()
 	}
-	return time.Unix(0, p.pending.heard).UTC()
+	return time.Unix(0, p.pending.observed).UTC()
 }
 
 // Started is when the kubelet first saw the pod, to the second; zero when it has not.

@@ -34,14 +34,14 @@ func TestATemplateBearsNoTaintThatPasses(t *testing.T) {
 				t.Errorf("arriving=%t, want %t", got, tc.arriving)
 			}
 			learned := Group("a", 0, 5, Machine("0", "a-0"))
-			told := Group("b", 0, 5)
-			tainted(told.Template)
+			reported := Group("b", 0, 5)
+			tainted(reported.Template)
 			before := Group("c", 0, 5) // learned it when nobody called it passing
 			before.Learned = &cluster.Learned{Node: Node("c-0", tainted), Size: before.Size}
-			for _, g := range []*cluster.Group{learned, told, before} {
+			for _, g := range []*cluster.Group{learned, reported, before} {
 				g.Passing = named
 			}
-			s := cluster.New(Start, Objects(Node("a-0", tainted)), []*cluster.Group{learned, told, before})
+			s := cluster.New(Start, Objects(Node("a-0", tainted)), []*cluster.Group{learned, reported, before})
 			want := map[cluster.GroupID]int{"a": 0, "b": 0, "c": 0}
 			if tc.stays {
 				want = map[cluster.GroupID]int{"a": 1, "b": 1, "c": 1}

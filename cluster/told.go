@@ -9,36 +9,36 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// AboutModel is the key under which [Group.Told] has what machines are made of.
+// AboutModel is the key under which [Group.Reported] has what machines are made of.
 const AboutModel = "model"
 
-// AboutLabel is the key under which [Group.Told] has a label. That of a resource is its name. [Difference.What] has the same words.
+// AboutLabel is the key under which [Group.Reported] has a label. That of a resource is its name. [Difference.What] has the same words.
 func AboutLabel(key string) string { return "label " + key }
 
 // AboutTaint is the key of a taint there.
 func AboutTaint(t corev1.Taint) string { return "taint " + taintName(t) }
 
-func (g *Group) told(about string) bool { _, is := g.Told[about]; return is }
+func (g *Group) reported(about string) bool { _, is := g.Reported[about]; return is }
 
-// heed is what was learned, with what the cloud has been told of the group since. A label that is spoken of no more says nothing: nodes may bear it still.
-func (l *Learned) heed(g *Group, now time.Time) *Learned {
-	told := g.Told
-	if made, was := l.Told[AboutModel]; was && !g.told(AboutModel) && told != nil { // nobody says now
-		told = maps.Clone(told)
-		told[AboutModel] = made
+// merge is what was learned, with what the cloud has been told of the group since. A label that is spoken of no more says nothing: nodes may bear it still.
+func (l *Learned) merge(g *Group, now time.Time) *Learned {
+	reported := g.Reported
+	if made, was := l.Reported[AboutModel]; was && !g.reported(AboutModel) && reported != nil { // nobody says now
+		reported = maps.Clone(reported)
+		reported[AboutModel] = made
 	}
-	if told == nil || maps.Equal(l.Told, told) {
+	if reported == nil || maps.Equal(l.Reported, reported) {
 		return l
 	}
 	own := *l
-	own.Told = told
-	for about := range l.Told {
-		if _, still := told[about]; !still && !strings.HasPrefix(about, AboutLabel("")) {
+	own.Reported = reported
+	for about := range l.Reported {
+		if _, still := reported[about]; !still && !strings.HasPrefix(about, AboutLabel("")) {
 			own.renew(about, now)
 		}
 	}
-	for about, said := range told {
-		if before, was := l.Told[about]; l.Told != nil && (!was || before != said) {
+	for about, said := range reported {
+		if before, was := l.Reported[about]; l.Reported != nil && (!was || before != said) {
 			own.renew(about, now)
 		}
 	}
@@ -56,7 +56,7 @@ func (l *Learned) renew(about string, now time.Time) {
 
 // after takes over what was said of the group before the node came: a machine that was made before the last word says nothing about that.
 func (l *Learned) after(before *Learned, g *Group, n *Node) {
-	l.Told = g.Told
+	l.Reported = g.Reported
 	if before == nil {
 		return
 	}
@@ -65,7 +65,7 @@ func (l *Learned) after(before *Learned, g *Group, n *Node) {
 		made = n.Object.CreationTimestamp.Time
 	}
 	if l.Of == before.Of || made.Before(before.Changed) {
-		l.Told, l.Renewed, l.Changed = before.Told, before.Renewed, before.Changed
+		l.Reported, l.Renewed, l.Changed = before.Reported, before.Renewed, before.Changed
 	}
 }
 

@@ -17,23 +17,23 @@ import (
 func TestTagsThatChangedAreBelievedBeforeAnOlderNode(t *testing.T) {
 	team := corev1.Taint{Key: "team", Value: "a", Effect: corev1.TaintEffectNoSchedule}
 	dedicated := corev1.Taint{Key: "dedicated", Value: "b", Effect: corev1.TaintEffectNoSchedule}
-	told := map[string]string{cluster.AboutModel: "one", cluster.AboutLabel("pool"): "batch", cluster.AboutTaint(team): "a", "cpu": "4"}
-	describe := func(g *cluster.Group, told map[string]string) {
-		g.Told = told
+	reported := map[string]string{cluster.AboutModel: "one", cluster.AboutLabel("pool"): "batch", cluster.AboutTaint(team): "a", "cpu": "4"}
+	describe := func(g *cluster.Group, reported map[string]string) {
+		g.Reported = reported
 		for key, label := range map[string]string{cluster.AboutLabel("pool"): "pool", cluster.AboutLabel("disk"): "disk"} {
-			if value, is := told[key]; is {
+			if value, is := reported[key]; is {
 				g.Template.Labels[label] = value
 			}
 		}
 		for _, taint := range []corev1.Taint{team, dedicated} {
-			if _, is := told[cluster.AboutTaint(taint)]; is {
+			if _, is := reported[cluster.AboutTaint(taint)]; is {
 				g.Template.Spec.Taints = append(g.Template.Spec.Taints, taint)
 			}
 		}
 		g.Template.Status.Capacity = g.Template.Status.Capacity.DeepCopy()
 		g.Template.Status.Capacity[gpu] = resource.MustParse("1")
 		g.Template.Status.Allocatable = g.Template.Status.Capacity
-		if cpu, is := told["cpu"]; is {
+		if cpu, is := reported["cpu"]; is {
 			g.Template.Status.Capacity[corev1.ResourceCPU] = resource.MustParse(cpu)
 		}
 	}
@@ -42,7 +42,7 @@ func TestTagsThatChangedAreBelievedBeforeAnOlderNode(t *testing.T) {
 		n.Spec.Taints = []corev1.Taint{team}
 	})
 	first := Group("a", 0, 5, Machine("0", "a-0", Born(Start.Add(-time.Hour))))
-	describe(first, told)
+	describe(first, reported)
 	taught := cluster.New(Start, Objects(node), []*cluster.Group{first}).Group("a").Learned
 
 	type next struct {
@@ -50,23 +50,23 @@ func TestTagsThatChangedAreBelievedBeforeAnOlderNode(t *testing.T) {
 	}
 	learned := next{"none", "", "yes", "team", "3", "0"}
 	for name, tc := range map[string]struct {
-		change func(told map[string]string)
+		change func(reported map[string]string)
 		want   next
 	}{
 		"nothing changed":                                      {func(map[string]string) {}, learned},
-		"a label is promised that was not":                     {func(told map[string]string) { told[cluster.AboutLabel("disk")] = "fast" }, next{"none", "fast", "yes", "team", "3", "0"}},
-		"a label has another value":                            {func(told map[string]string) { told[cluster.AboutLabel("pool")] = "render" }, next{"render", "", "yes", "team", "3", "0"}},
-		"a label is promised no more: nodes may bear it still": {func(told map[string]string) { delete(told, cluster.AboutLabel("pool")) }, learned},
-		"a taint is promised that was not":                     {func(told map[string]string) { told[cluster.AboutTaint(dedicated)] = "b" }, next{"none", "", "yes", "team dedicated", "3", "0"}},
-		"a taint is promised no more":                          {func(told map[string]string) { delete(told, cluster.AboutTaint(team)) }, next{"none", "", "yes", "", "3", "0"}},
-		"another amount of a resource":                         {func(told map[string]string) { told["cpu"] = "8" }, next{"none", "", "yes", "team", "8", "0"}},
+		"a label is promised that was not":                     {func(reported map[string]string) { reported[cluster.AboutLabel("disk")] = "fast" }, next{"none", "fast", "yes", "team", "3", "0"}},
+		"a label has another value":                            {func(reported map[string]string) { reported[cluster.AboutLabel("pool")] = "render" }, next{"render", "", "yes", "team", "3", "0"}},
+		"a label is promised no more: nodes may bear it still": {func(reported map[string]string) { delete(reported, cluster.AboutLabel("pool")) }, learned},
+		"a taint is promised that was not":                     {func(reported map[string]string) { reported[cluster.AboutTaint(dedicated)] = "b" }, next{"none", "", "yes", "team dedicated", "3", "0"}},
+		"a taint is promised no more":                          {func(reported map[string]string) { delete(reported, cluster.AboutTaint(team)) }, next{"none", "", "yes", "", "3", "0"}},
+		"another amount of a resource":                         {func(reported map[string]string) { reported["cpu"] = "8" }, next{"none", "", "yes", "team", "8", "0"}},
 		"machines are made of something else, and kubelets reserve what they reserved": {
-			func(told map[string]string) { told[cluster.AboutModel] = "two" }, next{"batch", "", "yes", "team", "3", "1"},
+			func(reported map[string]string) { reported[cluster.AboutModel] = "two" }, next{"batch", "", "yes", "team", "3", "1"},
 		},
-		"what machines are made of is not known now": {func(told map[string]string) { delete(told, cluster.AboutModel) }, learned},
+		"what machines are made of is not known now": {func(reported map[string]string) { delete(reported, cluster.AboutModel) }, learned},
 	} {
 		t.Run(name, func(t *testing.T) {
-			now := maps.Clone(told)
+			now := maps.Clone(reported)
 			tc.change(now)
 			look := func(s *cluster.Snapshot) next {
 				n := s.Group("a").Template
@@ -117,17 +117,17 @@ func TestTagsThatChangedAreBelievedBeforeAnOlderNode(t *testing.T) {
 
 // TestATagThatIsSetAgainIsBelieved takes a tag off and sets it again: how an operator says that machines are mended in what Azure does not show.
 func TestATagThatIsSetAgainIsBelieved(t *testing.T) {
-	told := func(value string, machines ...*cluster.Instance) *cluster.Group {
+	reported := func(value string, machines ...*cluster.Instance) *cluster.Group {
 		g := Group("a", 0, 5, machines...)
-		g.Told = map[string]string{}
+		g.Reported = map[string]string{}
 		if value != "" {
-			g.Told[cluster.AboutLabel("pool")], g.Template.Labels["pool"] = value, value
+			g.Reported[cluster.AboutLabel("pool")], g.Template.Labels["pool"] = value, value
 		}
 		return g
 	}
-	s := cluster.New(Start, Objects(Node("a-0")), []*cluster.Group{told("render", Machine("0", "a-0"))})
+	s := cluster.New(Start, Objects(Node("a-0")), []*cluster.Group{reported("render", Machine("0", "a-0"))})
 	for i, step := range []struct{ tag, want string }{{"render", ""}, {"", ""}, {"render", "render"}, {"render", "render"}} {
-		g := told(step.tag)
+		g := reported(step.tag)
 		g.Learned = s.Group("a").Learned
 		s = cluster.New(Start.Add(time.Duration(i+1)*time.Minute), Objects(), []*cluster.Group{g})
 		if got := s.Group("a").Template.Labels["pool"]; got != step.want {

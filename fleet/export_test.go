@@ -66,7 +66,7 @@ func (f *Facts) Machine(l Ledger, id GroupID, uid UID) {
 	}
 	c, n := &m.cloud, &m.node
 	f.Words = append(f.Words, 1|uint64(c.State)<<8|uint64(c.Verb)<<16|uint64(c.Reply)<<24)
-	f.Flag(c.ID != "", c.Again, c.Shown, c.Watched, n.Ready, n.Object, n.Work, n.Ended, n.Doubt)
+	f.Flag(c.ID != "", c.Again, c.Shown, c.Watched, n.Ready, n.Object, n.Work, n.Ended, n.Ambiguous)
 	f.Times = append(f.Times, c.Created, c.Turned, c.Up, c.Absent, c.Word, c.Back, c.Gone, c.VerbAt, c.Power,
 		n.At, n.Joined, n.Silent, n.Idle, n.Charged, n.LostOut, n.Known)
 }

@@ -92,7 +92,7 @@ func (w *world) sound() {
 			if v.alive() {
 				told = min(told, v.shown[i])
 			}
-			truth := fleettest.Truth{State: v.state, Changed: v.changed, Own: v.by == i, Told: told}
+			truth := fleettest.Truth{State: v.state, Changed: v.changed, Own: v.by == i, Reported: told}
 			may := view.May(pool, v.uid)
 			if may == 0 || truth.Sound(may, w.now, fleet.Usual()) {
 				continue

@@ -93,18 +93,18 @@ type cloudSide struct {
 
 // nodeSide is what Kubernetes says of a machine's node.
 type nodeSide struct {
-	At      Instant `json:"at,omitempty"` // when what follows last changed
-	Ready   bool    `json:"ready,omitempty"`
-	Object  bool    `json:"object,omitempty"`  // there is a Node object
-	Joined  Instant `json:"joined,omitempty"`  // when its node was first Ready, as far as anybody knows
-	Silent  Instant `json:"silent,omitempty"`  // since when it is not Ready, after it was
-	Work    bool    `json:"work,omitempty"`    // pods run on it that nobody may stop, or that is not known
-	Idle    Instant `json:"idle,omitempty"`    // since when it has none but those that belong to it
-	Ended   bool    `json:"ended,omitempty"`   // the last of them ran to their end
-	Doubt   bool    `json:"doubt,omitempty"`   // another machine could be this node as well
-	Charged Instant `json:"charged,omitempty"` // when the removal budget was charged for it
-	LostOut Instant `json:"lostOut,omitempty"` // when it was removed after it was lost
-	Known   Instant `json:"known,omitempty"`   // when a person acknowledged its loss
+	At        Instant `json:"at,omitempty"` // when what follows last changed
+	Ready     bool    `json:"ready,omitempty"`
+	Object    bool    `json:"object,omitempty"`  // there is a Node object
+	Joined    Instant `json:"joined,omitempty"`  // when its node was first Ready, as far as anybody knows
+	Silent    Instant `json:"silent,omitempty"`  // since when it is not Ready, after it was
+	Work      bool    `json:"work,omitempty"`    // pods run on it that nobody may stop, or that is not known
+	Idle      Instant `json:"idle,omitempty"`    // since when it has none but those that belong to it
+	Ended     bool    `json:"ended,omitempty"`   // the last of them ran to their end
+	Ambiguous bool    `json:"doubt,omitempty"`   // another machine could be this node as well
+	Charged   Instant `json:"charged,omitempty"` // when the removal budget was charged for it
+	LostOut   Instant `json:"lostOut,omitempty"` // when it was removed after it was lost
+	Known     Instant `json:"known,omitempty"`   // when a person acknowledged its loss
 }
 
 // leaves says whether the cloud's word that the machine leaves stands.
@@ -165,7 +165,7 @@ func (m *machine) sure(may Set) bool { return may == Here && m.cloud.State != Of
 // stays says whether the newest list has the machine of a Ready node at work, and nothing says that it leaves.
 func (m *machine) stays() bool {
 	c := &m.cloud
-	return !m.node.Doubt && c.Absent == 0 && c.State != Off && c.State != Deleting && !c.goes()
+	return !m.node.Ambiguous && c.Absent == 0 && c.State != Off && c.State != Deleting && !c.goes()
 }
 
 // life is what the machine is as a node now.

@@ -193,8 +193,8 @@ func (b *Batch) May(verb Verb, t Target) *Refusal {
 		return refuse("S-05", reason.CapacityBelowMachines, "capacity", c.capacity, "machines", c.Sure+c.Off)
 	case 10*c.Hidden > 3*c.Machine:
 		return refuse("S-20", reason.MachinesMissing, "missing", c.Hidden, "machines", c.Machine)
-	case c.nodeless > tolerance(c.before, 30):
-		return refuse("S-20", reason.NodeObjectsMissing, "missing", c.nodeless, "nodes", c.before)
+	case c.objectsLost > tolerance(c.before, 30):
+		return refuse("S-20", reason.NodeObjectsMissing, "missing", c.objectsLost, "nodes", c.before)
 	}
 	if r := v.mayGo(c, c.machine(t.UID), verb, t, lim); r != nil {
 		r.UID, r.ID = t.UID, t.ID
@@ -326,7 +326,7 @@ func (v *View) mayGo(c *count, m *machine, verb Verb, t Target, lim Limits) *Ref
 		return refuse("S-18", reason.MachineProtected)
 	case t.Person:
 		return nil
-	case m.node.Doubt:
+	case m.node.Ambiguous:
 		return refuse("S-12", reason.NodeMatchesSeveral)
 	}
 	switch m.life(v.now, v.ledger.began, v.ledger.horizon) {

@@ -52,18 +52,18 @@ type Answered struct {
 
 // NodeSeen is the node of a machine as the API server has it.
 type NodeSeen struct {
-	Group   GroupID
-	UID     UID
-	At      Instant
-	Created Instant // of the Node object
-	Ready   bool
-	Since   Instant // since when it is Ready, or is not
-	Work    bool    // pods run on it that nobody may stop
-	Pods    bool    // or others that would have to leave it
-	Idle    Instant // since when there are none; never for since this was first seen so
-	Ended   bool    // the last of them ran to their end
-	Charged bool    // it is cordoned for its removal
-	Doubt   bool    // another machine could be this node as well
+	Group     GroupID
+	UID       UID
+	At        Instant
+	Created   Instant // of the Node object
+	Ready     bool
+	Since     Instant // since when it is Ready, or is not
+	Work      bool    // pods run on it that nobody may stop
+	Pods      bool    // or others that would have to leave it
+	Idle      Instant // since when there are none; never for since this was first seen so
+	Ended     bool    // the last of them ran to their end
+	Charged   bool    // it is cordoned for its removal
+	Ambiguous bool    // another machine could be this node as well
 }
 
 // NodeGone is a Node object that is there no more.
@@ -201,7 +201,7 @@ func (g *group) list(o Listed, now Instant, h Horizon) {
 			continue
 		}
 		listed[i] = true
-		g.sight(i, s, o.Asked, h)
+		g.found(i, s, o.Asked, h)
 	}
 	if g.whole {
 		seldom := o.Asked.Sub(cmp.Or(g.read, g.earlier)) >= h.List
@@ -226,8 +226,8 @@ func (g *group) list(o Listed, now Instant, h Horizon) {
 	}
 }
 
-// sight takes in that a list has a machine.
-func (g *group) sight(i int, s Sighted, asked Instant, h Horizon) {
+// found takes in that a list has a machine.
+func (g *group) found(i int, s Sighted, asked Instant, h Horizon) {
 	c := g.machines[i].cloud
 	if c.Gone != 0 {
 		if asked.Sub(c.Gone) <= h.List && (!c.leaves() || s.State == Deleting || asked.Sub(c.Word) <= h.List) {
@@ -482,7 +482,7 @@ func (g *group) node(o NodeSeen, l Ledger) {
 		}
 		n.Idle, n.Ended = o.At, o.Ended || calm
 	}
-	n.Object, n.Work, n.Doubt = true, o.Work, o.Doubt
+	n.Object, n.Work, n.Ambiguous = true, o.Work, o.Ambiguous
 	if o.Charged && n.Charged == 0 {
 		n.Charged = o.At
 	}
@@ -527,7 +527,7 @@ func (g *group) nodeGone(uid UID, at Instant) {
 	if n.Joined != 0 && n.Silent == 0 {
 		n.Silent = at
 	}
-	n.At, n.Ready, n.Object, n.Work, n.Doubt = at, false, false, true, false
+	n.At, n.Ready, n.Object, n.Work, n.Ambiguous = at, false, false, true, false
 	if !g.machines[i].cloud.goes() { // else it is one of those that lost their work together
 		n.Idle, n.Ended = 0, false
 	}

@@ -41,8 +41,8 @@ const (
 	accepted = iota
 	done
 	refused
-	unsent  // no answer, no effect
-	unheard // no answer, though it is accepted
+	unsent       // no answer, no effect
+	unknownWrite // no answer, though it is accepted
 	fates
 )
 

@@ -263,7 +263,7 @@ func (m *moment) pass(d time.Duration) {
 
 func (m *moment) seen(i int, at fleet.Instant) fleet.NodeSeen {
 	b := &m.boxes[i]
-	o := fleet.NodeSeen{Group: pool, UID: slotUID[i], At: at, Created: b.created, Ready: b.reports() || b.untold, Since: b.since, Work: b.work, Doubt: b.doubt}
+	o := fleet.NodeSeen{Group: pool, UID: slotUID[i], At: at, Created: b.created, Ready: b.reports() || b.untold, Since: b.since, Work: b.work, Ambiguous: b.doubt}
 	if !b.work {
 		o.Idle, o.Ended = b.created, true
 	}

@@ -32,7 +32,7 @@ var worlds = []*earth{
 	{
 		name: "two machines", boxes: 2, ready: 2, max: 2, leads: 1, faults: 2,
 		kinds: []letter{
-			{lists, []int{fresh, aged, empty, lacks}}, {deletion, []int{accepted, done, refused, unheard}}, {both, []int{accepted}}, {ends, upTo(operationsEnds)}, {silences, once}, {unlinks, once},
+			{lists, []int{fresh, aged, empty, lacks}}, {deletion, []int{accepted, done, refused, unknownWrite}}, {both, []int{accepted}}, {ends, upTo(operationsEnds)}, {silences, once}, {unlinks, once},
 			{growth, growths(1, 2)}, {foreign, []int{0}}, {passes, []int{minutes, ticks, watched, mistaken}},
 		},
 	},
@@ -67,22 +67,22 @@ var worlds = []*earth{
 	{
 		name: "park and start", boxes: 3, ready: 1, off: 1, max: 2, leads: 1, faults: 2,
 		kinds: []letter{
-			{lists, []int{fresh, aged, lacks}}, {parking, upTo(fates)}, {starting, upTo(fates)}, {deletion, []int{accepted, unheard}}, {ends, upTo(operationsEnds)}, {growth, []int{3*fates + done, 2*fates + done}},
+			{lists, []int{fresh, aged, lacks}}, {parking, upTo(fates)}, {starting, upTo(fates)}, {deletion, []int{accepted, unknownWrite}}, {ends, upTo(operationsEnds)}, {growth, []int{3*fates + done, 2*fates + done}},
 			{joins, once}, {foreign, []int{1, 2}}, {passes, []int{minutes, ticks, watched}},
 		},
 	},
 	{
 		name: "two leaders", boxes: 3, ready: 2, min: 1, max: 2, leads: 2, faults: 2,
 		kinds: []letter{
-			{lists, []int{fresh, aged}}, {deletion, []int{accepted, done, unheard}}, {ends, []int{succeeds, failsUnheard}}, {growth, []int{2*fates + accepted, 2*fates + unheard, 3*fates + done, 2*fates + done}},
+			{lists, []int{fresh, aged}}, {deletion, []int{accepted, done, unknownWrite}}, {ends, []int{succeeds, failsUnheard}}, {growth, []int{2*fates + accepted, 2*fates + unknownWrite, 3*fates + done, 2*fates + done}},
 			{grown, []int{succeeds}}, {silences, once}, {records, once}, {passes, []int{minutes, ticks, watched}},
 		},
 	},
 	{
 		name: "killed", boxes: 2, ready: 2, max: 2, leads: 1, faults: 3, restores: true,
 		kinds: []letter{
-			{lists, []int{fresh, aged, empty}}, {deletion, []int{accepted, unheard}}, {ends, []int{succeeds, failsUnheard}}, {silences, once}, {unlinks, once}, {joins, once}, {works, once},
-			{growth, []int{2*fates + done, 2*fates + unheard, fates + done}}, {grown, []int{succeeds}},
+			{lists, []int{fresh, aged, empty}}, {deletion, []int{accepted, unknownWrite}}, {ends, []int{succeeds, failsUnheard}}, {silences, once}, {unlinks, once}, {joins, once}, {works, once},
+			{growth, []int{2*fates + done, 2*fates + unknownWrite, fates + done}}, {grown, []int{succeeds}},
 			{records, once}, {kills, once}, {begins, upTo(3)}, {looks, once}, {passes, []int{minutes, ticks, watched}},
 		},
 	},
@@ -112,7 +112,7 @@ var worlds = []*earth{
 	},
 	{
 		name: "begun with a write unknown", boxes: 2, ready: 2, max: 2, leads: 1, faults: 2,
-		seed: []event{{kind: deletion, box: 0, arg: unheard}},
+		seed: []event{{kind: deletion, box: 0, arg: unknownWrite}},
 		kinds: []letter{
 			{lists, []int{fresh, aged, lacks}}, {deletion, []int{accepted, done, refused, unsent}}, {parking, []int{done}}, {ends, []int{succeeds, succeedsAlone, fails, failsUnheard}}, {silences, once},
 			{kills, once}, {begins, upTo(2)}, {looks, once}, {growth, []int{2*fates + done, fates + done}}, {passes, []int{minutes, ticks, watched}},
@@ -122,7 +122,7 @@ var worlds = []*earth{
 		name: "begun with one off", boxes: 3, ready: 2, min: 1, max: 2, leads: 1, faults: 2,
 		seed: []event{{kind: parking, box: 0, arg: done}, {kind: lists}},
 		kinds: []letter{
-			{lists, []int{fresh, aged, lacks}}, {deletion, []int{accepted, unheard}}, {starting, []int{accepted, unsent, unheard}}, {ends, []int{succeeds, fails, failsUnheard}}, {joins, once},
+			{lists, []int{fresh, aged, lacks}}, {deletion, []int{accepted, unknownWrite}}, {starting, []int{accepted, unsent, unknownWrite}}, {ends, []int{succeeds, fails, failsUnheard}}, {joins, once},
 			{foreign, []int{1, 2}}, {kills, once}, {begins, upTo(2)}, {looks, once}, {growth, []int{3*fates + done, 2*fates + done}}, {passes, []int{ticks, watched}},
 		},
 	},

@@ -93,7 +93,7 @@ func (m *moment) write(e event, p int) bool {
 		answer.Answer = fleet.Done
 	case refused:
 		answer.Answer = fleet.Refused
-	case unsent, unheard:
+	case unsent, unknownWrite:
 		return true
 	}
 	m.hear(p, answer)
@@ -111,7 +111,7 @@ func (m *moment) send(i, p int, asked fleet.Asked, fate int) {
 	}
 	to := map[fleet.Verb]fleet.Set{fleet.Delete: fleet.Leaving, fleet.Park: fleet.IsOff, fleet.Start: fleet.Here}[asked.Verb]
 	if !b.alive() || b.state == to {
-		if b.op == asked.Verb && fate != unheard {
+		if b.op == asked.Verb && fate != unknownWrite {
 			b.opBy, b.opAt, b.heard = int8(p), asked.At, true
 		}
 		if fate == done && b.op == fleet.Delete {
@@ -134,7 +134,7 @@ func (m *moment) send(i, p int, asked fleet.Asked, fate int) {
 	if asked.Verb != fleet.Park {
 		m.become(i, to, hand)
 	}
-	b.op, b.opBy, b.opAt, b.heard = asked.Verb, int8(p), asked.At, fate != unheard
+	b.op, b.opBy, b.opAt, b.heard = asked.Verb, int8(p), asked.At, fate != unknownWrite
 	if fate == done {
 		m.end(i, succeedsAlone)
 	}
@@ -165,7 +165,7 @@ func (m *moment) grow(p int, asked fleet.Asked, fate int) {
 		m.fail("S-06: %d would run, of %d at most", run, m.max)
 	}
 	switch fate {
-	case accepted, unheard:
+	case accepted, unknownWrite:
 		m.growing, m.growBy, m.growAt = to, int8(p), asked.At
 	case done:
 		m.fill(to, p, asked.At)

@@ -107,7 +107,7 @@ func (l Ledger) Merge(record []byte, now Instant) (_ Ledger, news bool, err erro
 			}
 		}
 		for _, m := range theirs.machines {
-			news = news || g.unheard(m, now, l.horizon)
+			news = news || g.unknownWrite(m, now, l.horizon)
 			m.cloud.Watched = m.cloud.Watched && l.began.Sub(written) <= l.horizon.Provision
 			g.learn(m, l.horizon)
 		}
@@ -116,8 +116,8 @@ func (l Ledger) Merge(record []byte, now Instant) (_ Ledger, news bool, err erro
 	return e.end(now), news, nil
 }
 
-// unheard says whether a record has a write to a machine, not long ago, that the ledger does not know. What it has asked for itself since hides none.
-func (g *group) unheard(said machine, now Instant, h Horizon) bool {
+// unknownWrite says whether a record has a write to a machine, not long ago, that the ledger does not know. What it has asked for itself since hides none.
+func (g *group) unknownWrite(said machine, now Instant, h Horizon) bool {
 	mine, at := g.machine(said.uid), said.cloud.VerbAt
 	return said.cloud.Verb != NoVerb && within(at, now, h.List) && (mine == nil || mine.cloud.VerbAt < at)
 }
@@ -142,7 +142,7 @@ func (g *group) learn(said machine, h Horizon) {
 	switch {
 	case g.read == 0:
 	case listed:
-		g.sight(i, Sighted{ID: m.cloud.ID, State: state, Created: m.cloud.Created}, g.read, h)
+		g.found(i, Sighted{ID: m.cloud.ID, State: state, Created: m.cloud.Created}, g.read, h)
 	default:
 		g.lack(i, g.read, false, h)
 	}
@@ -203,10 +203,10 @@ func join(a, b machine) machine {
 // merge takes in the write that another process has asked for last. What it has settled, or was refused, settles no write of this one.
 func (c *cloudSide) merge(o *cloudSide) {
 	again := o.Verb == c.Verb && o.VerbAt != c.VerbAt // a refusal of the later one says nothing about the earlier
-	unheard := func(c *cloudSide) bool { return c.Verb == Delete && c.Reply == Sent }
+	unknownWrite := func(c *cloudSide) bool { return c.Verb == Delete && c.Reply == Sent }
 	switch {
 	case o.Verb == NoVerb:
-	case c.Verb == NoVerb && c.VerbAt > o.VerbAt && o.Reply != Sent, unheard(o) && c.Verb != Delete && c.Verb != NoVerb, o.VerbAt > c.VerbAt && !(unheard(c) && o.Verb != Delete):
+	case c.Verb == NoVerb && c.VerbAt > o.VerbAt && o.Reply != Sent, unknownWrite(o) && c.Verb != Delete && c.Verb != NoVerb, o.VerbAt > c.VerbAt && !(unknownWrite(c) && o.Verb != Delete):
 		c.Verb, c.VerbAt, c.Reply, c.Again, c.Shown = o.Verb, o.VerbAt, o.Reply, again || o.Again, o.Shown
 	case again:
 		c.Again = true
@@ -311,7 +311,7 @@ func (w *writer) machine(m *machine, at []Instant) {
 	w.text(c.ID)
 	w.number(uint64(c.State) | uint64(c.Verb)<<3 | uint64(c.Reply)<<6)
 	working := n.Work || n.Ready || !n.Object && n.Joined != 0 // what a node does after its record, nobody knows
-	w.flags(c.Again, c.Shown, n.Ready, n.Object, working, n.Doubt, c.Watched || c.Created >= w.began, c.Ours)
+	w.flags(c.Again, c.Shown, n.Ready, n.Object, working, n.Ambiguous, c.Watched || c.Created >= w.began, c.Ours)
 	times := m.times()
 	var mask uint64
 	for i, t := range times {
@@ -451,7 +451,7 @@ func (r *reader) machine(at []Instant) (m machine) {
 	m.uid, c.ID = r.uid(), r.text()
 	kinds, flags := r.number(), r.number()
 	c.State, c.Verb, c.Reply = State(kinds&7), Verb(kinds>>3&7), Reply(kinds>>6&3)
-	c.Again, c.Shown, n.Ready, n.Object, n.Work, n.Doubt = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0, flags&16 != 0, flags&32 != 0
+	c.Again, c.Shown, n.Ready, n.Object, n.Work, n.Ambiguous = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0, flags&16 != 0, flags&32 != 0
 	c.Watched, c.Ours = flags&64 != 0, flags&128 != 0
 	mask := r.number()
 	for i, t := range m.times() {

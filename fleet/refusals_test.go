@@ -196,7 +196,7 @@ func TestEachPredicateRefuses(t *testing.T) {
 		}},
 		{reason.NodeMatchesSeveral, "S-12", func() *story {
 			s := idle(3)
-			s.see(61.1, fleet.NodeSeen{Group: pool, UID: uid(0), At: minute(61.1), Ready: true, Since: minute(0.2), Idle: minute(60.5), Ended: true, Doubt: true})
+			s.see(61.1, fleet.NodeSeen{Group: pool, UID: uid(0), At: minute(61.1), Ready: true, Since: minute(0.2), Idle: minute(60.5), Ended: true, Ambiguous: true})
 			return s
 		}, deleteOne},
 		{reason.MachineHasWork, "S-15", func() *story {

@@ -51,16 +51,16 @@ type Bounds struct {
 type count struct {
 	*group
 	Bounds
-	nodeless int // machines whose Node objects went, and nobody knows why
-	nodes    int // machines that are or were nodes, or may have been, and are not gone
-	before   int // how many of them there were when many were lost together, if that is so and they were fewer
-	unknown  int // machines that run without a Node object, and nobody knows whether they ever were nodes
-	kept     int // those of them that may run, and that nobody asked to go
-	charged  int // machines for which the budget is charged within the window
-	base     int // of how many nodes that is a share: those there were when the window began, or fewer when others have gone since
-	paced    bool
-	leaving  int // of those that lost their work together: how many were removed within the window
-	half     int // how many may be
+	objectsLost int // machines whose Node objects went, and nobody knows why
+	nodes       int // machines that are or were nodes, or may have been, and are not gone
+	before      int // how many of them there were when many were lost together, if that is so and they were fewer
+	unknown     int // machines that run without a Node object, and nobody knows whether they ever were nodes
+	kept        int // those of them that may run, and that nobody asked to go
+	charged     int // machines for which the budget is charged within the window
+	base        int // of how many nodes that is a share: those there were when the window began, or fewer when others have gone since
+	paced       bool
+	leaving     int // of those that lost their work together: how many were removed within the window
+	half        int // how many may be
 
 	named map[string][]int // the places of the group's machines by their instance ids, once somebody asked
 }
@@ -266,12 +266,12 @@ func (c *count) add(m *machine, may Set, life Life, lost Instant) {
 		c.nodes++
 	}
 	if lost > n.Known && !n.Object {
-		c.nodeless++
+		c.objectsLost++
 	}
-	switch stray := n.Joined == 0 && !n.Object && w.State == Running; {
-	case stray && life == Unregistered:
+	switch unregistered := n.Joined == 0 && !n.Object && w.State == Running; {
+	case unregistered && life == Unregistered:
 		c.Strays++
-	case stray && life == Lost:
+	case unregistered && life == Lost:
 		c.unknown++
 	}
 	switch life {

@@ -56,13 +56,13 @@ func checkTarget(t Target, e Evidence, allowed *policy.Policy) error {
 		return refuse("S-11", reason.MachineNotListed, reason.Instance(string(t.Group), string(t.ID)))
 	}
 	if t.Node == "" {
-		return checkNodeless(in, e)
+		return checkUnregistered(in, e)
 	}
 	return checkNodeOf(t, in, e, allowed)
 }
 
-// checkNodeless holds a machine that was never seen as a node: no node, not even one that registered a moment ago, may be it.
-func checkNodeless(in *cluster.Instance, e Evidence) error {
+// checkUnregistered holds a machine that was never seen as a node: no node, not even one that registered a moment ago, may be it.
+func checkUnregistered(in *cluster.Instance, e Evidence) error {
 	for _, n := range e.Newest.Nodes {
 		if !n.CouldBe(in) || n.Parked.UID != "" {
 			continue
@@ -75,7 +75,7 @@ func checkNodeless(in *cluster.Instance, e Evidence) error {
 	if n := e.Looked[strings.ToLower(in.ComputerName)]; n != nil && in.MayBe(n) {
 		return refuse("S-13", reason.MachineAmbiguous, instance(in), "node", n.Name)
 	}
-	if p := e.Newest.Stray(in.ComputerName); p != nil {
+	if p := e.Newest.Orphan(in.ComputerName); p != nil {
 		return refuse("S-15", reason.MachineCarriesPods, instance(in), "pod", p)
 	}
 	return nil
@@ -104,7 +104,7 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 	if _, on := cluster.RemovalOf(n.Object); !on {
 		return refuse("S-16", reason.NodeNotRemoving, about)
 	}
-	if err := checkHands(n, e); err != nil {
+	if err := checkActors(n, e); err != nil {
 		return err
 	}
 	if err := checkLooked(n, e); err != nil {
@@ -163,8 +163,8 @@ func checkBudgets(targets []Target, e Evidence, allowed *policy.Policy) error {
 	return nil
 }
 
-// checkHands holds a node on the ladder that a person has uncordoned or annotated to stay.
-func checkHands(n *cluster.Node, e Evidence) error {
+// checkActors holds a node on the ladder that a person has uncordoned or annotated to stay.
+func checkActors(n *cluster.Node, e Evidence) error {
 	if err := checkKept(n, e); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func checkLooked(n *cluster.Node, e Evidence) error {
 	if now == nil || now.UID != n.Object.UID {
 		return refuse("S-20", reason.NodeReplaced, reason.Node(n.Name()))
 	}
-	return checkHands(&cluster.Node{Object: now, Group: n.Group}, e)
+	return checkActors(&cluster.Node{Object: now, Group: n.Group}, e)
 }
 
 // checkKept holds a node that a person has annotated to stay, or whose group he has paused.

@@ -59,14 +59,14 @@ type Uncordon struct {
 	UID  types.UID
 }
 
-// SoftTaint has the scheduler prefer other nodes.
-type SoftTaint struct {
+// CandidateTaint has the scheduler prefer other nodes.
+type CandidateTaint struct {
 	Node string
 	UID  types.UID
 }
 
-// SoftUntaint takes that taint back.
-type SoftUntaint struct {
+// CandidateUntaint takes that taint back.
+type CandidateUntaint struct {
 	Node string
 	UID  types.UID
 }
@@ -99,17 +99,17 @@ type Answer struct {
 	UID             types.UID
 }
 
-func (Grow) isWrite()        {}
-func (Delete) isWrite()      {}
-func (Cordon) isWrite()      {}
-func (Mark) isWrite()        {}
-func (Uncordon) isWrite()    {}
-func (SoftTaint) isWrite()   {}
-func (SoftUntaint) isWrite() {}
-func (Evict) isWrite()       {}
-func (DeleteNode) isWrite()  {}
-func (OpenGate) isWrite()    {}
-func (Answer) isWrite()      {}
+func (Grow) isWrite()             {}
+func (Delete) isWrite()           {}
+func (Cordon) isWrite()           {}
+func (Mark) isWrite()             {}
+func (Uncordon) isWrite()         {}
+func (CandidateTaint) isWrite()   {}
+func (CandidateUntaint) isWrite() {}
+func (Evict) isWrite()            {}
+func (DeleteNode) isWrite()       {}
+func (OpenGate) isWrite()         {}
+func (Answer) isWrite()           {}
 
 // Evidence is what is known at the moment of the write.
 type Evidence struct {
@@ -176,11 +176,11 @@ func Check(w Write, e Evidence, allowed *policy.Policy) error {
 		return checkCordon(w, e, allowed)
 	case Mark:
 		return checkMark(w, e)
-	case SoftTaint:
-		return checkSoftTaint(w, e)
+	case CandidateTaint:
+		return checkCandidateTaint(w, e)
 	case Uncordon: // which gives room back, as the next one does, and takes nothing from anybody
 		return checkOwner(w.Node, e, allowed)
-	case SoftUntaint:
+	case CandidateUntaint:
 		return checkOwner(w.Node, e, allowed)
 	case OpenGate:
 		return checkOpenGate(w, e)

@@ -204,7 +204,7 @@ func cordoning() *world {
 // softening steers pods away from node 0.
 func softening() *world {
 	w := agents()
-	w.write = guard.SoftTaint{Node: "agents-0", UID: "uid-agents-0"}
+	w.write = guard.CandidateTaint{Node: "agents-0", UID: "uid-agents-0"}
 	return w
 }
 
@@ -376,7 +376,7 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 			w.objects.VolumeAttachments = append(w.objects.VolumeAttachments, a)
 		}, "S-37"},
 		"what another sluice has put on a node of no group": {func() *world { return givingBack("batch/sluice") }, func(*world) {}, "S-37"},
-		"its soft taint": {func() *world { return givingBack("batch/sluice") }, func(w *world) { w.write = guard.SoftUntaint{Node: "strange", UID: "uid-strange"} }, "S-37"},
+		"its soft taint": {func() *world { return givingBack("batch/sluice") }, func(w *world) { w.write = guard.CandidateUntaint{Node: "strange", UID: "uid-strange"} }, "S-37"},
 		"a takeover of a node as another machine": {adopting, func(w *world) {
 			w.write = guard.Mark{Node: "agents-1", UID: "uid-agents-1", Machine: cluster.Machine{Group: "agents", ID: "0", UID: "vm-0"}}
 		}, "S-12"},

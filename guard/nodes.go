@@ -14,7 +14,7 @@ func checkCordon(w Cordon, e Evidence, allowed *policy.Policy) error {
 		return refuse("S-14", reason.NodeReplaced, about)
 	}
 	removal, on := cluster.RemovalOf(n.Object)
-	dried := on && removal.Why == cluster.RunsDry // it is sluice's own cordon, and the next rung follows
+	quiesced := on && removal.Why == cluster.RunsDry // it is sluice's own cordon, and the next rung follows
 	switch {
 	case checkControlPlane(n, e, allowed) != nil:
 		return checkControlPlane(n, e, allowed)
@@ -22,11 +22,11 @@ func checkCordon(w Cordon, e Evidence, allowed *policy.Policy) error {
 		return checkServers(n.Group, e, allowed)
 	case checkKept(n, e) != nil:
 		return checkKept(n, e)
-	case dried && !n.Object.Spec.Unschedulable:
+	case quiesced && !n.Object.Spec.Unschedulable:
 		return refuse("S-18", reason.NodeFreedByPerson, about)
-	case n.Object.Spec.Unschedulable && !dried:
+	case n.Object.Spec.Unschedulable && !quiesced:
 		return refuse("S-18", reason.NodeHeldByPerson, about)
-	case cluster.Noticed(n.Object) && !n.CameTrue() && !dried:
+	case cluster.Noticed(n.Object) && !n.CameTrue() && !quiesced:
 		notice, _ := cluster.NoticeOf(n.Object)
 		return refuse("S-18", reason.NodeNoticed, about, "kind", notice.Kind, "at", notice.Deadline.Format(time.RFC3339))
 	case n.Instance == nil || n.Instance.Machine() != w.Machine:
@@ -55,8 +55,8 @@ func checkOwner(node string, e Evidence, allowed *policy.Policy) error {
 	return nil
 }
 
-// checkSoftTaint holds nodes that are not sluice's to steer pods away from.
-func checkSoftTaint(w SoftTaint, e Evidence) error {
+// checkCandidateTaint holds nodes that are not sluice's to steer pods away from.
+func checkCandidateTaint(w CandidateTaint, e Evidence) error {
 	n, about := e.Newest.Node(w.Node), reason.Node(w.Node)
 	switch {
 	case n == nil || n.Object.UID != w.UID:
@@ -84,7 +84,7 @@ func checkEvict(w Evict, e Evidence, allowed *policy.Policy) error {
 	if _, on := cluster.RemovalOf(n.Object); !on {
 		return refuse("S-15", reason.NodeNotRemoving, about)
 	}
-	if err := checkHands(n, e); err != nil {
+	if err := checkActors(n, e); err != nil {
 		return err
 	}
 	if n.Instance != nil && n.Instance.Protected {

@@ -54,14 +54,14 @@ func (Agree) isWrite()        {}
 func (Expel) isWrite()        {}
 func (AnswerNotice) isWrite() {}
 
-// Heard is a notice and the machines that it names.
-type Heard struct {
+// Announced is a notice and the machines that it names.
+type Announced struct {
 	cluster.Notice
 	Machines []string // by the names that the cloud gives them
 }
 
 // Names says whether the notice is about the machine.
-func (h Heard) Names(machine string) bool {
+func (h Announced) Names(machine string) bool {
 	return slices.ContainsFunc(h.Machines, func(m string) bool { return strings.EqualFold(m, machine) })
 }
 
@@ -71,7 +71,7 @@ type Local struct {
 	Time    time.Time
 	Name    string           // the machine's, as the cloud's notices give it
 	Machine cluster.Instance // as its own metadata describes it
-	Notices []Heard          // the last document of them
+	Notices []Announced      // the last document of them
 	Asked   time.Time        // when that document was read
 	Node    *corev1.Node
 }
@@ -95,7 +95,7 @@ func CheckLocal(w Write, e Local) error {
 		if err := e.own(w.Node, w.UID); err != nil {
 			return err
 		}
-		if h := e.heard(w.Notice); h == nil || !h.Names(e.Name) {
+		if h := e.announced(w.Notice); h == nil || !h.Names(e.Name) {
 			return refuse("S-42", reason.ScheduledEventMissing, e.about(), "event", w.Notice)
 		}
 		return nil
@@ -122,7 +122,7 @@ func (e Local) own(node string, uid types.UID) error {
 	return nil
 }
 
-func (e Local) heard(id string) *Heard {
+func (e Local) announced(id string) *Announced {
 	for i := range e.Notices {
 		if e.Notices[i].ID == id {
 			return &e.Notices[i]
@@ -144,7 +144,7 @@ func (e Local) checkWithdraw() error {
 		return err
 	}
 	stands, _ := cluster.NoticeOf(e.Node)
-	if h := e.heard(stands.ID); h != nil && h.Names(e.Name) {
+	if h := e.announced(stands.ID); h != nil && h.Names(e.Name) {
 		return refuse("S-42", reason.ScheduledEventStands, e.about(), "event", stands.ID)
 	}
 	return nil
@@ -155,7 +155,7 @@ func (e Local) checkAgree(w Agree) error {
 	if err := e.fresh(); err != nil {
 		return err
 	}
-	h := e.heard(w.Notice)
+	h := e.announced(w.Notice)
 	switch {
 	case h == nil || !h.Names(e.Name):
 		return refuse("S-42", reason.ScheduledEventMissing, e.about(), "event", w.Notice)

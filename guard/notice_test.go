@@ -19,7 +19,7 @@ func told() guard.Local {
 	notice := cluster.Notice{ID: "event-1", Kind: "Terminate", Deadline: Start.Add(5 * time.Minute)}
 	local := guard.Local{
 		Time: Start, Name: "agents_0", Machine: cluster.Instance{UID: "vm-0", ComputerName: "agents-0"}, Asked: Start.Add(-time.Second),
-		Notices: []guard.Heard{{Notice: notice, Machines: []string{"agents_0"}}},
+		Notices: []guard.Announced{{Notice: notice, Machines: []string{"agents_0"}}},
 		Node:    Node("agents-0", Noticed(notice)),
 	}
 	local.Node.Status.NodeInfo.SystemUUID = "vm-0"

@@ -30,7 +30,7 @@ func TestABackOffIsHandedOn(t *testing.T) {
 		"to a clock that is hours in front": {2 * time.Minute, time.Hour, 0, true},
 	} {
 		t.Run(what, func(t *testing.T) {
-			first := memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Backoff: five, Rest: five, Vain: five, Noticed: Start}, "b": {}}}
+			first := memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Backoff: five, Rest: five, AbortedDrain: five, Noticed: Start}, "b": {}}}
 			handed := first.Breakers(Start.Add(c.at), allowed)
 			if handed.IsZero() == c.kept {
 				t.Fatalf("handed on: %v", handed)
@@ -48,7 +48,7 @@ func TestABackOffIsHandedOn(t *testing.T) {
 			}
 			now := Start.Add(c.at + c.ahead)
 			got := read.Memory(now).Groups["a"]
-			for name, b := range map[string]memory.Backoff{"growth": got.Backoff, "deletions": got.Rest, "drains": got.Vain} {
+			for name, b := range map[string]memory.Backoff{"growth": got.Backoff, "deletions": got.Rest, "drains": got.AbortedDrain} {
 				if left := max(0, b.Until.Sub(now)); left != c.left || b.Length != five.Length || b.Code != five.Code || b.Last.After(now) {
 					t.Errorf("the back-off from %s is %+v, which lasts %s still, want %s", name, b, left, c.left)
 				}

@@ -76,7 +76,7 @@ func TestNodesOfAGroupThatIsManagedNoMoreAreGivenBack(t *testing.T) {
 				switch a := act.(type) {
 				case action.Uncordon:
 					got = append(got, "uncordon "+a.Node+": "+string(a.Because.Code))
-				case action.SoftUntaint:
+				case action.CandidateUntaint:
 					got = append(got, "soft-untaint "+a.Node+": "+string(a.Because.Code))
 				}
 			}

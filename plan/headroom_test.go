@@ -205,9 +205,9 @@ func TestAQuietClusterWithHeadroomComesToRest(t *testing.T) {
 							}
 						case action.Cordon:
 							ladder[a.Node] = a.Removal.Since
-						case action.SoftTaint:
+						case action.CandidateTaint:
 							soft[a.Node] = true
-						case action.SoftUntaint:
+						case action.CandidateUntaint:
 							soft[a.Node] = false
 						case action.DeleteInstances:
 							for _, m := range a.Machines {

@@ -25,7 +25,7 @@ func TestWhatWasGrantedCountsWhileTheCloudIsSilent(t *testing.T) {
 		grows   bool // the other group
 	}{
 		"the machine is waited for":       {},
-		"not where reads are refused":     {group: func(g *cluster.Group) { g.Unheard = false }, grows: true},
+		"not where reads are refused":     {group: func(g *cluster.Group) { g.Unanswered = false }, grows: true},
 		"nor where none was complete":     {group: func(g *cluster.Group) { g.Read.Complete = false }, grows: true},
 		"nor when a failure came since":   {kept: func(m *memory.GroupMemory) { m.Noticed = Start.Add(-time.Second) }, grows: true},
 		"an earlier failure is none":      {kept: func(m *memory.GroupMemory) { m.Noticed = Start.Add(-time.Hour) }},
@@ -39,7 +39,7 @@ func TestWhatWasGrantedCountsWhileTheCloudIsSilent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := Group("a", 0, 5), Group("b", 0, 5)
-			a.Capacity, a.Problem, a.Unheard, a.Read.At, a.ProviderIDPrefix = 1, "no answer", true, Start.Add(-2*time.Minute), "cloud:///a/"
+			a.Capacity, a.Problem, a.Unanswered, a.Read.At, a.ProviderIDPrefix = 1, "no answer", true, Start.Add(-2*time.Minute), "cloud:///a/"
 			m := memory.GroupMemory{Requested: Start.Add(-time.Minute), Capacity: 1}
 			if tc.group != nil {
 				tc.group(a)

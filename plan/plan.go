@@ -82,14 +82,14 @@ func (d *decision) finish() (action.Plan, memory.Memory) {
 	for _, g := range d.claims.Gates {
 		p.Actions = append(p.Actions, g)
 	}
-	p.Actions = append(p.Actions, d.removal.Ladder...)
+	p.Actions = append(p.Actions, d.removal.Steps...)
 	for _, g := range d.Snapshot.Groups {
 		if machines := d.removal.Leaving[g.ID]; len(machines) > 0 {
 			sort.Slice(machines, func(i, j int) bool { return machines[i].ID < machines[j].ID })
 			p.Actions = append(p.Actions, action.DeleteInstances{Group: g.ID, Machines: machines})
 		}
 	}
-	p.Actions = append(p.Actions, d.removal.Soft...)
+	p.Actions = append(p.Actions, d.removal.Steering...)
 	p.Actions = append(p.Actions, d.claims.Answers...)
 	p.Actions = node.Permitted(p.Actions, d.Snapshot.Objects.Lacks)
 	p.Verdicts = d.allVerdicts()

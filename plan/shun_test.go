@@ -26,9 +26,9 @@ func softened(p action.Plan) []string {
 	lines := []string{}
 	for _, a := range p.Actions {
 		switch a := a.(type) {
-		case action.SoftTaint:
+		case action.CandidateTaint:
 			lines = append(lines, "taint "+a.Node)
-		case action.SoftUntaint:
+		case action.CandidateUntaint:
 			lines = append(lines, "untaint "+a.Node)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// Hands are what others do to the cloud under a provider, and what an observer of the cloud sees.
-type Hands interface {
+// Actors are what others do to the cloud under a provider, and what an observer of the cloud sees.
+type Actors interface {
 	// Writes counts the requests so far that reached the cloud and would change it, refused ones included.
 	Writes() int
 
@@ -25,7 +25,7 @@ type Hands interface {
 
 // Run checks the contract. Open gives a provider on a fresh cloud with at least two groups, each of at least three running machines and
 // with room for three more; it is called once for every promise.
-func Run(t *testing.T, open func(t *testing.T) (cloud.Provider, Hands)) {
+func Run(t *testing.T, open func(t *testing.T) (cloud.Provider, Actors)) {
 	t.Helper()
 	hold(t, open, []promise{
 		{"groups come sorted, complete and with evidence", groupsComeComplete},
@@ -37,7 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) (cloud.Provider, Hands)) {
 		{"growing from an old version conflicts and changes nothing", oldVersionConflicts},
 		{"deleting removes the named machines and no other", deletingRemovesTheNamed},
 		{"a deletion that was accepted shows in the next answer", deletionShowsAtOnce},
-		{"deleting spares a machine that took the id of another", reusedIDIsSpared},
+		{"deleting spares a machine that took the id of another", reusedIDIsKept},
 		{"deleting a machine that is not there conflicts", absentMachineConflicts},
 		{"deleting nothing is invalid", deletingNothingIsInvalid},
 		{"deleting from another group sends nothing", foreignMachineIsRefused},
@@ -46,7 +46,7 @@ func Run(t *testing.T, open func(t *testing.T) (cloud.Provider, Hands)) {
 }
 
 // Parking checks what a provider promises of groups whose removals switch machines off. Open is as for [Run], and every group is such a one.
-func Parking(t *testing.T, open func(t *testing.T) (cloud.Provider, Hands)) {
+func Parking(t *testing.T, open func(t *testing.T) (cloud.Provider, Actors)) {
 	t.Helper()
 	hold(t, open, []promise{
 		{"a removed machine is parked and no capacity", removingParks},
@@ -63,12 +63,12 @@ type promise struct {
 	hold func(*trial)
 }
 
-func hold(t *testing.T, open func(t *testing.T) (cloud.Provider, Hands), promises []promise) {
+func hold(t *testing.T, open func(t *testing.T) (cloud.Provider, Actors), promises []promise) {
 	t.Helper()
 	for _, promise := range promises {
 		t.Run(promise.name, func(t *testing.T) {
-			p, hands := open(t)
-			promise.hold(&trial{T: t, Provider: p, Hands: hands})
+			p, actors := open(t)
+			promise.hold(&trial{T: t, Provider: p, Actors: actors})
 		})
 	}
 }
@@ -77,7 +77,7 @@ func hold(t *testing.T, open func(t *testing.T) (cloud.Provider, Hands), promise
 type trial struct {
 	*testing.T
 	cloud.Provider
-	Hands
+	Actors
 }
 
 // first is the first group, read now.

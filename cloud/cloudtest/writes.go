@@ -89,7 +89,7 @@ func deletionShowsAtOnce(t *trial) {
 	}
 }
 
-func reusedIDIsSpared(t *trial) {
+func reusedIDIsKept(t *trial) {
 	g := t.first()
 	m := g.Instances[0].Machine()
 	m.UID = "00000000-0000-4000-8000-000000000000"

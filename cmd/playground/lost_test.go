@@ -73,7 +73,7 @@ func TestMachinesOfLostNodesWaitForAPerson(t *testing.T) {
 		t.Errorf("the group does not say why, and what ends it:\n%s", said)
 	}
 
-	if err := (kube.Hands{Client: p.client}).Acknowledge(ctx, cluster.GroupID(g.name), time.Now()); err != nil {
+	if err := (kube.Operator{Client: p.client}).Acknowledge(ctx, cluster.GroupID(g.name), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	known := time.Now()

@@ -23,7 +23,7 @@ const (
 )
 
 func adoptCommand() *cobra.Command {
-	var h hands
+	var h operator
 	var from adopted
 	var directory string
 	cmd := &cobra.Command{

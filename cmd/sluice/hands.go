@@ -52,28 +52,28 @@ func (e *ends) at(now time.Time) (time.Time, error) {
 	return now.Add(e.length).UTC().Truncate(time.Second), nil
 }
 
-// hands are the flags of the verbs by which people tell sluice something, and the way to the API server.
-type hands struct{ settings }
+// operator are the flags of the verbs by which people tell sluice something, and the way to the API server.
+type operator struct{ settings }
 
-func (h *hands) add(cmd *cobra.Command) {
+func (h *operator) add(cmd *cobra.Command) {
 	h.contentType = runtime.ContentTypeJSON // they have no flag for it
 	app.Bind(cmd.Flags(), map[string]any{"kubeconfig": &h.kubeconfig})
 }
 
-func (h *hands) connect() (kube.Hands, error) {
+func (h *operator) connect() (kube.Operator, error) {
 	config, err := h.kube()
 	if err != nil {
-		return kube.Hands{}, err
+		return kube.Operator{}, err
 	}
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return kube.Hands{}, fmt.Errorf("connect to the API server: %w", err)
+		return kube.Operator{}, fmt.Errorf("connect to the API server: %w", err)
 	}
-	return kube.Hands{Client: client}, nil
+	return kube.Operator{Client: client}, nil
 }
 
 func pauseCommand() *cobra.Command {
-	var h hands
+	var h operator
 	var e ends
 	cmd := &cobra.Command{
 		Use:   "pause [GROUP]",
@@ -102,7 +102,7 @@ every replica and every restart of sluice knows of it. "sluice explain group GRO
 }
 
 func resumeCommand() *cobra.Command {
-	var h hands
+	var h operator
 	cmd := &cobra.Command{
 		Use:     "resume [GROUP]",
 		Short:   "End a pause",
@@ -116,7 +116,7 @@ func resumeCommand() *cobra.Command {
 }
 
 func acknowledgeCommand() *cobra.Command {
-	var h hands
+	var h operator
 	cmd := &cobra.Command{
 		Use:   "acknowledge [GROUP]",
 		Short: "Say that the lost nodes of a group are known, so that their machines may go",
@@ -139,7 +139,7 @@ every replica and every restart of sluice knows of it. It cannot be taken back: 
 	return cmd
 }
 
-func (h *hands) acknowledge(cmd *cobra.Command, args []string) error {
+func (h *operator) acknowledge(cmd *cobra.Command, args []string) error {
 	group, err := groupNamed(args)
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func unmanaged(group cluster.GroupID, why error) string {
 	return fmt.Sprintf("whether sluice manages a group %s cannot be told (%v): check it with sluice explain group %s\n", group, why, group)
 }
 
-func (h *hands) pause(cmd *cobra.Command, args []string, until time.Time) error {
+func (h *operator) pause(cmd *cobra.Command, args []string, until time.Time) error {
 	group, err := groupNamed(args)
 	if err != nil {
 		return err
@@ -279,7 +279,7 @@ func fromNow(now time.Time, until string) string {
 }
 
 func holdCommand() *cobra.Command {
-	var h hands
+	var h operator
 	var e ends
 	cmd := &cobra.Command{
 		Use:   "hold NODE",
@@ -296,7 +296,7 @@ cluster-autoscaler.kubernetes.io/scale-down-disabled=true keeps a node without a
 			if err != nil {
 				return err
 			}
-			return h.tell(cmd, kube.Hands.Hold, args[0], until, fmt.Sprintf("node %s is held until %s%s", args[0], until.Format(time.RFC3339), fromNow(time.Now(), until.Format(time.RFC3339))))
+			return h.tell(cmd, kube.Operator.Hold, args[0], until, fmt.Sprintf("node %s is held until %s%s", args[0], until.Format(time.RFC3339), fromNow(time.Now(), until.Format(time.RFC3339))))
 		},
 	}
 	h.add(cmd)
@@ -305,7 +305,7 @@ cluster-autoscaler.kubernetes.io/scale-down-disabled=true keeps a node without a
 }
 
 func releaseCommand() *cobra.Command {
-	var h hands
+	var h operator
 	cmd := &cobra.Command{
 		Use:     "release NODE",
 		Short:   "End a node's hold",
@@ -313,7 +313,7 @@ func releaseCommand() *cobra.Command {
 		Example: "  sluice release agents000003",
 		Args:    arguments(1, 1, "a node, such as: sluice release agents000003"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return h.tell(cmd, kube.Hands.Hold, args[0], time.Time{}, fmt.Sprintf("node %s is not held now", args[0]))
+			return h.tell(cmd, kube.Operator.Hold, args[0], time.Time{}, fmt.Sprintf("node %s is not held now", args[0]))
 		},
 	}
 	h.add(cmd)
@@ -321,7 +321,7 @@ func releaseCommand() *cobra.Command {
 }
 
 func drainCommand() *cobra.Command {
-	var h hands
+	var h operator
 	cmd := &cobra.Command{
 		Use:   "drain NODE",
 		Short: "Have sluice drain a node and delete its machine",
@@ -339,7 +339,7 @@ drained before that is taken back. "sluice undrain" takes the node back until it
 			if err != nil {
 				return err
 			}
-			return h.tell(cmd, kube.Hands.Drain, args[0], time.Now(), fmt.Sprintf("sluice is asked to drain node %s and delete its machine; sluice explain node %s says how far it is%s", args[0], args[0], note))
+			return h.tell(cmd, kube.Operator.Drain, args[0], time.Now(), fmt.Sprintf("sluice is asked to drain node %s and delete its machine; sluice explain node %s says how far it is%s", args[0], args[0], note))
 		},
 	}
 	h.add(cmd)
@@ -347,7 +347,7 @@ drained before that is taken back. "sluice undrain" takes the node back until it
 }
 
 func undrainCommand() *cobra.Command {
-	var h hands
+	var h operator
 	cmd := &cobra.Command{
 		Use:     "undrain NODE",
 		Short:   "Take a drain back",
@@ -355,7 +355,7 @@ func undrainCommand() *cobra.Command {
 		Example: "  sluice undrain agents000003",
 		Args:    arguments(1, 1, "a node, such as: sluice undrain agents000003"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return h.tell(cmd, kube.Hands.Drain, args[0], time.Time{}, fmt.Sprintf("sluice is not asked to drain node %s any more", args[0]))
+			return h.tell(cmd, kube.Operator.Drain, args[0], time.Time{}, fmt.Sprintf("sluice is not asked to drain node %s any more", args[0]))
 		},
 	}
 	h.add(cmd)
@@ -363,7 +363,7 @@ func undrainCommand() *cobra.Command {
 }
 
 // manages refuses a node that the running sluice manages not. The note says that this cannot be told, and begins a line of its own.
-func (h *hands) manages(ctx context.Context, node string) (note string, err error) {
+func (h *operator) manages(ctx context.Context, node string) (note string, err error) {
 	api, err := h.connect()
 	if err != nil {
 		return "", err
@@ -382,7 +382,7 @@ func (h *hands) manages(ctx context.Context, node string) (note string, err erro
 }
 
 // tell writes a time on a node and says what that means.
-func (h *hands) tell(cmd *cobra.Command, write func(kube.Hands, context.Context, string, time.Time) (*corev1.Node, error), node string, t time.Time, done string) error {
+func (h *operator) tell(cmd *cobra.Command, write func(kube.Operator, context.Context, string, time.Time) (*corev1.Node, error), node string, t time.Time, done string) error {
 	api, err := h.connect()
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 )
 
 func uninstallCommand() *cobra.Command {
-	var h hands
+	var h operator
 	var at kube.Place
 	var yes, beside bool
 	cmd := &cobra.Command{

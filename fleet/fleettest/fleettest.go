@@ -5,10 +5,10 @@ import "sluice.dev/sluice/fleet"
 
 // Truth is what is true of a machine, and since when its ledger can have heard of it.
 type Truth struct {
-	State   fleet.Set     // one element, or two while the machine passes from one to the other
-	Changed fleet.Instant // when it became so
-	Own     bool          // by a write of the ledger's own process, which a record told of if that was another one
-	Told    fleet.Instant // when the last whole list was asked for that told of the machine as it was, or lacked one that is gone; never for none
+	State    fleet.Set     // one element, or two while the machine passes from one to the other
+	Changed  fleet.Instant // when it became so
+	Own      bool          // by a write of the ledger's own process, which a record told of if that was another one
+	Reported fleet.Instant // when the last whole list was asked for that told of the machine as it was, or lacked one that is gone; never for none
 }
 
 // Sound says whether a set that the ledger holds possible has the truth in it. It need not yet, right after a change, as long as a kubelet may seem to
@@ -18,5 +18,5 @@ func (t Truth) Sound(may fleet.Set, now fleet.Instant, h fleet.Horizon) bool {
 	case may.Has(t.State), now.Sub(t.Changed) < h.Node, t.State == fleet.Leaving && may == fleet.Gone:
 		return true
 	}
-	return !t.Own && t.Told < t.Changed.Add(h.List)
+	return !t.Own && t.Reported < t.Changed.Add(h.List)
 }

@@ -202,18 +202,18 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p acti
 			return err
 		}
 		return a.writer(write, evidence).Uncordon(ctx, act.Node, act.UID)
-	case action.SoftTaint:
-		write := guard.SoftTaint{Node: act.Node, UID: act.UID}
+	case action.CandidateTaint:
+		write := guard.CandidateTaint{Node: act.Node, UID: act.UID}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.writer(write, evidence).SoftTaint(ctx, act.Node, act.UID, act.Since)
-	case action.SoftUntaint:
-		write := guard.SoftUntaint{Node: act.Node, UID: act.UID}
+		return a.writer(write, evidence).CandidateTaint(ctx, act.Node, act.UID, act.Since)
+	case action.CandidateUntaint:
+		write := guard.CandidateUntaint{Node: act.Node, UID: act.UID}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.writer(write, evidence).SoftUntaint(ctx, act.Node, act.UID)
+		return a.writer(write, evidence).CandidateUntaint(ctx, act.Node, act.UID)
 	case action.Evict:
 		if act.Notice != "" {
 			return a.expel(ctx, evidence, act)
@@ -225,7 +225,7 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p acti
 		a.emptying(write, evidence)
 		return a.writer(write, evidence).Evict(ctx, act.Namespace, act.Pod, act.UID, act.Grace)
 	case action.DeleteNode:
-		return a.bury(ctx, evidence, act)
+		return a.deleteNodeObject(ctx, evidence, act)
 	}
 	return a.tell(ctx, evidence, act)
 }
@@ -253,8 +253,8 @@ func (a *Actuator) answerNotice(ctx context.Context, evidence guard.Evidence, ac
 	return nodes.AnswerNotice(ctx, act.Node, act.UID, cluster.NoticeAnswer{ID: act.Notice, Empty: act.Empty}, act.Exclude)
 }
 
-// bury deletes the Node object of a machine that is gone.
-func (a *Actuator) bury(ctx context.Context, evidence guard.Evidence, act action.DeleteNode) error {
+// deleteNodeObject deletes the Node object of a machine that is gone.
+func (a *Actuator) deleteNodeObject(ctx context.Context, evidence guard.Evidence, act action.DeleteNode) error {
 	write := guard.DeleteNode{Node: act.Node, UID: act.UID, Machine: act.Machine, Attachments: act.Attachments}
 	if err := guard.Check(write, evidence, a.Policy); err != nil {
 		return err

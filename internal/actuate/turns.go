@@ -25,9 +25,9 @@ func turnOf(act action.Action) turn {
 		object = act.Node
 	case action.Uncordon:
 		object = act.Node
-	case action.SoftTaint:
+	case action.CandidateTaint:
 		object = act.Node
-	case action.SoftUntaint:
+	case action.CandidateUntaint:
 		object = act.Node
 	case action.DeleteNode:
 		object = act.Node

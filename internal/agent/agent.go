@@ -55,15 +55,15 @@ type Agent struct {
 	// guard as everything does. nil in production.
 	Tempt func(seen guard.Local, try func(guard.Write) error)
 
-	self    *imds.Instance
-	machine cluster.Instance
-	heard   []guard.Heard // in the last document
-	asked   time.Time     // when it was read; zero before the first
-	lacking int           // documents in a row without a notice to heed
-	settled bool          // the node bears no notice, as far as is known
-	agreed  map[string]bool
-	told    map[string]bool // sentences that were logged already
-	faults  int             // in a row
+	self     *imds.Instance
+	machine  cluster.Instance
+	observed []guard.Announced // in the last document
+	asked    time.Time         // when it was read; zero before the first
+	lacking  int               // documents in a row without a notice to heed
+	settled  bool              // the node bears no notice, as far as is known
+	agreed   map[string]bool
+	reported map[string]bool // sentences that were logged already
+	faults   int             // in a row
 
 	refusals map[string]time.Time // when a refusal was put on record last, by the property and what was refused
 }
@@ -74,7 +74,7 @@ var DefaultHeeds = []string{"Preempt", "Terminate", "Redeploy", "Reboot"}
 // Run hears until ctx ends, and returns its error. What fails is told and tried again.
 func (a *Agent) Run(ctx context.Context) error {
 	for {
-		pause := time.NewTimer(a.Turn(ctx))
+		pause := time.NewTimer(a.Cycle(ctx))
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
@@ -84,9 +84,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 }
 
-// Turn looks once at the notices, does what they ask for, and says when to look again.
-func (a *Agent) Turn(ctx context.Context) time.Duration {
-	again, err := a.turn(ctx)
+// Cycle looks once at the notices, does what they ask for, and says when to look again.
+func (a *Agent) Cycle(ctx context.Context) time.Duration {
+	again, err := a.cycle(ctx)
 	if err == nil {
 		a.faults = 0
 		return again
@@ -99,7 +99,7 @@ func (a *Agent) Turn(ctx context.Context) time.Duration {
 // Quiet says whether, as far as the agent knows, nothing is announced to its machine and its node bears no notice.
 func (a *Agent) Quiet() bool { return a.settled && a.worst() == nil }
 
-func (a *Agent) turn(ctx context.Context) (time.Duration, error) {
+func (a *Agent) cycle(ctx context.Context) (time.Duration, error) {
 	if err := a.learn(ctx); err != nil {
 		return 0, err
 	}
@@ -143,10 +143,10 @@ func (a *Agent) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.asked, a.heard = asked, a.heard[:0:0]
+	a.asked, a.observed = asked, a.observed[:0:0]
 	for _, e := range events {
-		h := guard.Heard{Notice: cluster.Notice{ID: e.ID, Kind: e.Kind, Deadline: e.NotBefore}, Machines: e.Machines}
-		a.heard = append(a.heard, h)
+		h := guard.Announced{Notice: cluster.Notice{ID: e.ID, Kind: e.Kind, Deadline: e.NotBefore}, Machines: e.Machines}
+		a.observed = append(a.observed, h)
 		if h.Names(a.self.Name) {
 			a.tell(slog.LevelInfo, fmt.Sprintf("Azure announces %s", e.Kind), "event", e.ID, "not before", e.NotBefore, "says", e.Description)
 		}
@@ -156,10 +156,10 @@ func (a *Agent) listen(ctx context.Context) error {
 
 // worst is the notice that leaves the machine the least: one that ends it before one that stops it, and of those the first to come. Nil
 // when there is none that the agent heeds.
-func (a *Agent) worst() *guard.Heard {
-	var worst *guard.Heard
-	for i := range a.heard {
-		h := &a.heard[i]
+func (a *Agent) worst() *guard.Announced {
+	var worst *guard.Announced
+	for i := range a.observed {
+		h := &a.observed[i]
 		if !h.Names(a.self.Name) || !slices.Contains(a.Heeds, h.Kind) {
 			continue
 		}
@@ -173,12 +173,12 @@ func (a *Agent) worst() *guard.Heard {
 // tell logs a sentence once.
 func (a *Agent) tell(level slog.Level, sentence string, args ...any) {
 	key := sentence + fmt.Sprint(args...)
-	if a.told[key] {
+	if a.reported[key] {
 		return
 	}
-	if a.told == nil || len(a.told) > 1000 {
-		a.told = map[string]bool{}
+	if a.reported == nil || len(a.reported) > 1000 {
+		a.reported = map[string]bool{}
 	}
-	a.told[key] = true
+	a.reported[key] = true
 	a.Log.Log(context.Background(), level, sentence, args...)
 }

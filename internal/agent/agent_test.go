@@ -81,7 +81,7 @@ func (f *farm) pass(d time.Duration) {
 	for end := f.now.Add(d); f.now.Before(end); f.now = f.now.Add(time.Second) {
 		f.settle()
 		if !f.now.Before(f.next) {
-			f.next = f.now.Add(f.agent.Turn(context.Background()))
+			f.next = f.now.Add(f.agent.Cycle(context.Background()))
 		}
 		f.settle()
 	}

@@ -14,7 +14,7 @@ import (
 
 // answer does what the notice asks for now, as far as the node does not show it done already: an agent that was started anew goes on where the one
 // before stopped. A nil notice takes an earlier one back.
-func (a *Agent) answer(ctx context.Context, notice *guard.Heard) (time.Duration, error) {
+func (a *Agent) answer(ctx context.Context, notice *guard.Announced) (time.Duration, error) {
 	seen, err := a.look(ctx)
 	if err != nil {
 		return 0, err
@@ -51,12 +51,12 @@ func (a *Agent) look(ctx context.Context) (guard.Local, error) {
 	if node == nil {
 		return guard.Local{}, fmt.Errorf("there is no node %s: name this machine's with --node-name", a.Node)
 	}
-	return guard.Local{DryRun: a.DryRun, Time: a.Now(), Name: a.self.Name, Machine: a.machine, Notices: a.heard, Asked: a.asked, Node: node}, nil
+	return guard.Local{DryRun: a.DryRun, Time: a.Now(), Name: a.self.Name, Machine: a.machine, Notices: a.observed, Asked: a.asked, Node: node}, nil
 }
 
 func (a *Agent) writer() kube.Writer { return kube.Writer{Client: a.Client} }
 
-func (a *Agent) announce(ctx context.Context, seen guard.Local, notice *guard.Heard) error {
+func (a *Agent) announce(ctx context.Context, seen guard.Local, notice *guard.Announced) error {
 	write := guard.Announce{Node: seen.Node.Name, UID: seen.Node.UID, Notice: notice.ID}
 	return a.make(write, seen, fmt.Sprintf("node %s takes no more pods", a.Node), func() error {
 		return a.writer().Announce(ctx, seen.Node.Name, seen.Node.UID, notice.Notice)
@@ -71,7 +71,7 @@ func (a *Agent) withdraw(ctx context.Context, seen guard.Local) error {
 }
 
 // goOn agrees to the notice once sluice has said on the node that it is empty.
-func (a *Agent) goOn(ctx context.Context, seen guard.Local, notice *guard.Heard) (time.Duration, error) {
+func (a *Agent) goOn(ctx context.Context, seen guard.Local, notice *guard.Announced) (time.Duration, error) {
 	again := calm
 	if notice.Deadline.Sub(seen.Time) < soon {
 		again = every
@@ -83,7 +83,7 @@ func (a *Agent) goOn(ctx context.Context, seen guard.Local, notice *guard.Heard)
 }
 
 // agree lets Azure begin what only this machine waits for. An agreement that was lost is given again: Azure takes it as often as it comes.
-func (a *Agent) agree(ctx context.Context, seen guard.Local, notice *guard.Heard) error {
+func (a *Agent) agree(ctx context.Context, seen guard.Local, notice *guard.Announced) error {
 	if a.agreed[notice.ID] || len(notice.Machines) != 1 || notice.Deadline.IsZero() {
 		return nil
 	}

@@ -14,8 +14,8 @@ func (a *Agent) try(ctx context.Context, seen guard.Local, w guard.Write) error 
 	switch w := w.(type) {
 	case guard.Announce:
 		notice := cluster.Notice{ID: w.Notice}
-		if i := slices.IndexFunc(a.heard, func(h guard.Heard) bool { return h.ID == w.Notice }); i >= 0 {
-			notice = a.heard[i].Notice
+		if i := slices.IndexFunc(a.observed, func(h guard.Announced) bool { return h.ID == w.Notice }); i >= 0 {
+			notice = a.observed[i].Notice
 		}
 		return a.make(w, seen, "tried: "+w.Notice+" is announced", func() error { return a.writer().Announce(ctx, w.Node, w.UID, notice) })
 	case guard.Withdraw:

@@ -193,7 +193,7 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	results := a.actuator.Perform(ctx, seen, p)
 	a.kept = kept.After(p, results, a.parts.Policy)
 	if slices.ContainsFunc(results, func(r memory.Result) bool { return r.Code == actuate.Forbidden }) {
-		a.rights.Doubt()
+		a.rights.Recheck()
 	}
 	if a.parts.Tempt != nil {
 		a.parts.Tempt(seen, func(decided *cluster.Snapshot, actions []action.Action) []memory.Result {

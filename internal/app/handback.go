@@ -24,7 +24,7 @@ func (o Options) handBack(process context.Context, client kubernetes.Interface, 
 	}
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(process), within)
 	defer cancel()
-	err := kube.Hands{Client: client}.Release(ctx, false, func(r kube.Returned) { o.Log.Info("given back", "object", r.Object, "what", r.What) })
+	err := kube.Operator{Client: client}.Release(ctx, false, func(r kube.Returned) { o.Log.Info("given back", "object", r.Object, "what", r.What) })
 	if err != nil {
 		o.Log.Warn("not all was given back: sluice uninstall does the rest", "err", err)
 	}

@@ -54,7 +54,7 @@ func TestTheInstallationRuns(t *testing.T) {
 
 	began = time.Now()
 	f.stop(t)
-	hands := kube.Hands{Client: f.admin}
+	hands := kube.Operator{Client: f.admin}
 	at := kube.Place{Namespace: of.Namespace, Lease: "cluster-autoscaler", Status: cluster.StatusName}
 	if err := hands.GiveBack(t.Context(), at, false, false, time.Now(), func(kube.Returned) {}); err != nil {
 		t.Error(err)

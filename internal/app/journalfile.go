@@ -32,14 +32,14 @@ func OpenJournal(path string, most int64) (*JournalFile, error) {
 		return nil, fmt.Errorf("--journal=%s: %w", path, err)
 	}
 	j := &JournalFile{path: path, most: most}
-	if err := j.turn(); err != nil {
+	if err := j.rotate(); err != nil {
 		return nil, fmt.Errorf("--journal=%s: %w", path, err)
 	}
 	return j, nil
 }
 
-// turn puts the present file aside and begins a new one.
-func (j *JournalFile) turn() error {
+// rotate puts the present file aside and begins a new one.
+func (j *JournalFile) rotate() error {
 	if j.file != nil {
 		err := j.file.Close()
 		j.file = nil
@@ -61,7 +61,7 @@ func (j *JournalFile) turn() error {
 // Report writes one entry.
 func (j *JournalFile) Report(_ context.Context, entry journal.Entry, _ time.Duration) error {
 	if j.file == nil || j.written >= j.most {
-		if err := j.turn(); err != nil {
+		if err := j.rotate(); err != nil {
 			return fmt.Errorf("journal: %w", err)
 		}
 	}

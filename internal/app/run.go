@@ -117,7 +117,7 @@ func Run(ctx context.Context, o Options) error {
 		}})
 	}
 	if o.WriteStatus && !o.DryRun {
-		status = &report.Status{Client: client, Namespace: o.Namespace, Name: o.StatusName, Every: o.Timing.withDefaults().Resync, Operations: provider.SaveOperations, Heed: provider.HeedOperations}
+		status = &report.Status{Client: client, Namespace: o.Namespace, Name: o.StatusName, Every: o.Timing.withDefaults().Resync, Operations: provider.SaveOperations, Merge: provider.MergeOperations}
 		sinks = append(sinks, &statusSink{status: status, log: o.Log})
 	}
 	if o.Journal != "" {

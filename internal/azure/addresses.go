@@ -24,12 +24,12 @@ type addresses struct {
 
 	mu     sync.Mutex
 	of     map[string][]string // by UID
-	turns  map[string]*turn    // of groups, by name
+	turns  map[string]*addressTurn // of groups, by name
 	warned bool
 }
 
-// turn is when a group's interfaces are listed.
-type turn struct {
+// addressTurn is when a group's interfaces are listed.
+type addressTurn struct {
 	at   time.Time     // zero while no address is missing
 	wait time.Duration // to the next, should this one say nothing new
 }
@@ -81,9 +81,9 @@ func (a *addresses) ask(ctx context.Context, m *model, machines []*machine) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if left := unknown(); left == 0 {
-		a.turns[key(m.name)] = &turn{}
+		a.turns[key(m.name)] = &addressTurn{}
 	} else if left < before {
-		a.turns[key(m.name)] = &turn{a.now().Add(addressesEvery), 2 * addressesEvery}
+		a.turns[key(m.name)] = &addressTurn{a.now().Add(addressesEvery), 2 * addressesEvery}
 	}
 	var refused *azcore.ResponseError
 	if errors.As(err, &refused) && !a.warned {
@@ -99,13 +99,13 @@ func (a *addresses) due(name string, unknown int) bool {
 	t := a.turns[name]
 	switch now := a.now(); {
 	case unknown == 0:
-		a.turns[name] = &turn{}
+		a.turns[name] = &addressTurn{}
 		return false
 	case t == nil:
-		a.turns[name] = &turn{now.Add(addressesEvery), 2 * addressesEvery}
+		a.turns[name] = &addressTurn{now.Add(addressesEvery), 2 * addressesEvery}
 		return true
 	case t.at.IsZero():
-		a.turns[name] = &turn{now.Add(addressesEvery), addressesEvery}
+		a.turns[name] = &addressTurn{now.Add(addressesEvery), addressesEvery}
 		return false
 	case now.Before(t.at):
 		return false

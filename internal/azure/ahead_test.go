@@ -46,15 +46,15 @@ func TestAWriteIsToldBeforeItIsAskedFor(t *testing.T) {
 			w := newWorld(t, parking("agents", 2))
 			o := w.options("0:9:agents")
 			var kept error
-			var told *ledger.Book // what the record said when a write was about to be sent
+			var reported *ledger.Book // what the record said when a write was about to be sent
 			sent := func() int {
 				all := w.sim.Counters()
 				return all["PATCH virtualMachineScaleSets"] + all["POST virtualMachineScaleSets/start"] + all["POST virtualMachineScaleSets/deallocate"]
 			}
-			may := func(m cluster.Machine) fleet.Set { return told.View().May("agents", fleet.UID(m.UID)) }
+			may := func(m cluster.Machine) fleet.Set { return reported.View().May("agents", fleet.UID(m.UID)) }
 			before := 0
 			o.Ahead = func(ctx context.Context) error {
-				if told = w.recorded(w.SaveOperations()); sent() != before {
+				if reported = w.recorded(w.SaveOperations()); sent() != before {
 					t.Errorf("Azure has had %d requests more before the record of them was kept", sent()-before)
 				}
 				if end, ends := ctx.Deadline(); !ends || time.Until(end) > 3*time.Second {
@@ -80,8 +80,8 @@ func TestAWriteIsToldBeforeItIsAskedFor(t *testing.T) {
 			if got := code(w.SetCapacity(t.Context(), g, g.Capacity+2)); got != c.growth {
 				t.Errorf("the growth ended with %q, want %q", got, c.growth)
 			}
-			if started := may(g.Parked[0].Machine()); grown(told) != 3 || !started.Has(fleet.Here) {
-				t.Errorf("told ahead is a capacity of %d, and that the parked machine may be %04b; want 3, and that it may be there", grown(told), started)
+			if started := may(g.Parked[0].Machine()); grown(reported) != 3 || !started.Has(fleet.Here) {
+				t.Errorf("told ahead is a capacity of %d, and that the parked machine may be %04b; want 3, and that it may be there", grown(reported), started)
 			}
 			if (sent() > before) != (c.growth == "") {
 				t.Errorf("Azure has had %d requests", sent()-before)
@@ -112,7 +112,7 @@ func TestAGrowthHeedsWhatAnotherProcessHasAskedFor(t *testing.T) {
 	var there []byte // what both write in turn
 	o := w.options("0:9:agents")
 	o.Ahead = func(context.Context) error {
-		if err := w.HeedOperations(there); err != nil {
+		if err := w.MergeOperations(there); err != nil {
 			return err
 		}
 		there = w.SaveOperations()
@@ -134,13 +134,13 @@ func TestAGrowthHeedsWhatAnotherProcessHasAskedFor(t *testing.T) {
 	if err := w.SetCapacity(t.Context(), second, 1); !errors.As(err, &refused) || refused.Code != "Accompanied" || refused.Kind != cloud.Conflict {
 		t.Fatalf("a growth that was decided on without the other one ended with %v, want Accompanied", err)
 	}
-	if err := w.HeedOperations(there); err != nil {
+	if err := w.MergeOperations(there); err != nil {
 		t.Errorf("what has been heeded is news again: %v", err)
 	}
 	if got := grown(w.recorded(w.SaveOperations())); got != 3 {
 		t.Errorf("the second one passes on a capacity of %d, want 3", got)
 	}
-	if err := w.HeedOperations([]byte("a person's own words")); err != nil {
+	if err := w.MergeOperations([]byte("a person's own words")); err != nil {
 		t.Errorf("a record that cannot be read: %v", err)
 	}
 }

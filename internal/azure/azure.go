@@ -42,24 +42,24 @@ type Provider struct {
 
 	refreshing sync.Mutex // held by the one caller of Groups that asks Azure
 
-	mu         sync.Mutex                         // guards what follows and every group; never held during a request
-	groups     map[string]*group                  // by key
-	operations []*operation                       // in the order of acceptance
-	earlier    []Operation                        // of an earlier process, or of another one that leads as well, not followed yet
-	inherited  map[cluster.GroupID]cloud.Takeover // growths of another process that are not told of yet
-	stamps     uint64                             // of questions asked so far: facts are ordered by when they were asked for
-	listed     time.Time                          // when the scale sets were last listed
-	lists      int                                // how often they were
-	listAgain  time.Time                          // after a failed list: no other before
-	listFault  error                              // of the last list, nil when it was good
-	listing    *listing                           // under way, or not looked at yet; nil when there is none
-	listTook   time.Duration                      // the last good one
-	listMute   bool                               // the last one had no answer in time
-	lease      lease                              // of this process; nil when it needs none
-	doing      *question                          // the chores under way; nil when none are
-	doingMute  bool                               // the last ones had no end in time
-	hasty      bool                               // a group has ceased to be steady, and is to be asked about now
-	warned     map[string]string                  // what was said of discovered scale sets that are left out, by key
+	mu            sync.Mutex                         // guards what follows and every group; never held during a request
+	groups        map[string]*group                  // by key
+	operations    []*operation                       // in the order of acceptance
+	earlier       []Operation                        // of an earlier process, or of another one that leads as well, not followed yet
+	inherited     map[cluster.GroupID]cloud.Takeover // growths of another process that are not told of yet
+	stamps        uint64                             // of questions asked so far: facts are ordered by when they were asked for
+	listed        time.Time                          // when the scale sets were last listed
+	lists         int                                // how often they were
+	listAgain     time.Time                          // after a failed list: no other before
+	listFault     error                              // of the last list, nil when it was good
+	listing       *listing                           // under way, or not looked at yet; nil when there is none
+	listTook      time.Duration                      // the last good one
+	listTimedOut  bool                               // the last one had no answer in time
+	lease         lease                              // of this process; nil when it needs none
+	doing         *question                          // the chores under way; nil when none are
+	doingTimedOut bool                               // the last ones had no end in time
+	hasty         bool                               // a group has ceased to be steady, and is to be asked about now
+	warned        map[string]string                  // what was said of discovered scale sets that are left out, by key
 }
 
 var _ cloud.Provider = (*Provider)(nil)
@@ -109,7 +109,7 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 	}
 	p.addresses = &addresses{
 		endpoint: o.ResourceManagerEndpoint, pipeline: pipeline, now: o.Now,
-		of: map[string][]string{}, turns: map[string]*turn{},
+		of: map[string][]string{}, turns: map[string]*addressTurn{},
 		warn: func(action string, err error) {
 			o.Log.Warn("private addresses of machines cannot be read, and nodes are matched without them: allow "+action, "err", p.wrap("", "list network interfaces", err))
 		},
@@ -170,7 +170,7 @@ func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 func (p *Provider) answer(g *group) *cluster.Group {
 	out := g.answer()
 	if g.asking != nil && g.asking.late && out.Problem == "" {
-		out.Problem, out.Unheard, out.Asked = p.unanswered(g, g.asking).Message, true, g.wanted
+		out.Problem, out.Unanswered, out.Asked = p.unanswered(g, g.asking).Message, true, g.wanted
 	}
 	out.Taken = p.taken(g)
 	p.recognize(g, out)
@@ -229,7 +229,7 @@ func (p *Provider) Group(ctx context.Context, id cluster.GroupID) (*cluster.Grou
 	}
 	j := p.job(g, nil, true)
 	j.patience = max(leastWait, j.patience)
-	if !g.mute && p.now().Sub(g.asked) > p.options.period() { // nobody knows how long a read of it takes by now
+	if !g.timedOut && p.now().Sub(g.asked) > p.options.period() { // nobody knows how long a read of it takes by now
 		j.patience = max(firstWait, j.patience)
 	}
 	p.mu.Unlock()
@@ -249,9 +249,9 @@ func (p *Provider) Group(ctx context.Context, id cluster.GroupID) (*cluster.Grou
 	switch {
 	case out.Problem != "":
 		return nil, &cloud.Error{Kind: cloud.Invalid, Group: id, Code: "NotManageable", Message: out.Problem}
-	case g.reading.doubt != nil:
-		doubt := *g.reading.doubt // the caller's own
-		return nil, &doubt
+	case g.reading.unknown != nil:
+		unknown := *g.reading.unknown // the caller's own
+		return nil, &unknown
 	}
 	return out, nil
 }

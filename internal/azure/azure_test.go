@@ -171,17 +171,17 @@ func spent(before, after map[string]int) (reads, writes int) {
 	return reads, writes
 }
 
-// hands are the other writers of a world, for the contract test.
-type hands struct{ *world }
+// actors are the other writers of a world, for the contract test.
+type actors struct{ *world }
 
-func (h hands) Writes() int {
+func (h actors) Writes() int {
 	_, writes := spent(nil, h.sim.Counters())
 	return writes
 }
 
-func (h hands) Resize(id cluster.GroupID, n int) { h.must(h.sim.SetCapacity(string(id), n)) }
+func (h actors) Resize(id cluster.GroupID, n int) { h.must(h.sim.SetCapacity(string(id), n)) }
 
-func (h hands) Settle() {
+func (h actors) Settle() {
 	for range 60 {
 		next, more := h.sim.NextChange()
 		if !more {
@@ -195,10 +195,10 @@ func (h hands) Settle() {
 func TestAzureKeepsTheContractOverHTTP(t *testing.T) {
 	for _, orchestration := range []string{"Uniform", "Flexible"} {
 		t.Run(orchestration, func(t *testing.T) {
-			cloudtest.Run(t, func(t *testing.T) (cloud.Provider, cloudtest.Hands) {
+			cloudtest.Run(t, func(t *testing.T) (cloud.Provider, cloudtest.Actors) {
 				return overHTTP(t, orchestration, nil)
 			})
-			cloudtest.Parking(t, func(t *testing.T) (cloud.Provider, cloudtest.Hands) {
+			cloudtest.Parking(t, func(t *testing.T) (cloud.Provider, cloudtest.Actors) {
 				return overHTTP(t, orchestration, map[string]string{"sluice.dev_removal": "deallocate"})
 			})
 		})
@@ -206,7 +206,7 @@ func TestAzureKeepsTheContractOverHTTP(t *testing.T) {
 }
 
 // overHTTP is a provider of two scale sets that talks to Azure through the loopback interface.
-func overHTTP(t *testing.T, orchestration string, tags map[string]string) (cloud.Provider, cloudtest.Hands) {
+func overHTTP(t *testing.T, orchestration string, tags map[string]string) (cloud.Provider, cloudtest.Actors) {
 	render, agents := set("render", 3), set("agents", 4)
 	for _, s := range []*azuresim.ScaleSet{&render, &agents} {
 		s.OrchestrationMode, s.Tags = orchestration, tags
@@ -218,7 +218,7 @@ func overHTTP(t *testing.T, orchestration string, tags map[string]string) (cloud
 	o := w.options("0:10:render", "1:10:agents")
 	o.Transport, o.ResourceManagerEndpoint, o.MetadataEndpoint = nil, arm.URL, metadata.URL
 	w.open(o)
-	return w.Provider, hands{w}
+	return w.Provider, actors{w}
 }
 
 func TestSubscriptionAndResourceGroupComeFromInstanceMetadata(t *testing.T) {

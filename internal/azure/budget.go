@@ -171,9 +171,9 @@ const (
 	ruleLeft = "X-Ms-Ratelimit-Remaining-Resource" // Microsoft.Compute/GetVMScaleSet3Min;197,Microsoft.Compute/GetVMScaleSet30Min;1297
 )
 
-// heed takes in what an answer says is left of Azure's own buckets. What a refusal of one resource says of limits that do not say what they count keeps
+// merge takes in what an answer says is left of Azure's own buckets. What a refusal of one resource says of limits that do not say what they count keeps
 // nobody else waiting. gate.mu is held.
-func (g *gate) heed(h http.Header, k keys, now time.Time, narrow bool) {
+func (g *gate) merge(h http.Header, k keys, now time.Time, narrow bool) {
 	for name, values := range h {
 		name = http.CanonicalHeaderKey(name)
 		if !strings.HasPrefix(name, doorLeft) || name == ruleLeft || len(values) == 0 {

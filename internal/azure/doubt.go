@@ -12,12 +12,12 @@ import (
 // or a second list agrees. A short list is never complete, however often it comes: capacity counts failed and stopped machines, and a
 // deletion lowers it when it is accepted. Until a read is complete the machines of the last complete one stay visible, with its time.
 
-// doubtEvery is how soon a group is read again after a read that decisions cannot rest on; each further one doubles it, up to the
+// rereadEvery is how soon a group is read again after a read that decisions cannot rest on; each further one doubles it, up to the
 // cache's time. It is less than ten seconds, so that a cycle of ten seconds finds the group due.
-const doubtEvery = 5 * time.Second
+const rereadEvery = 5 * time.Second
 
-// doubt says why the reading is not complete; nil when it is.
-func (g *group) doubt(r *reading, known map[string]beyond) *cloud.Error {
+// unknown says why the reading is not complete; nil when it is.
+func (g *group) unknown(r *reading, known map[string]beyond) *cloud.Error {
 	if r.model.unfit != "" {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (g *group) lacks(r *reading, known map[string]beyond) string {
 
 // pace is how soon a doubted group is read again.
 func (g *group) pace(longest time.Duration) time.Duration {
-	return min(longest, doubtEvery<<min(g.doubts-1, 8))
+	return min(longest, rereadEvery<<min(g.unknowns-1, 8))
 }
 
 // staying counts the listed machines that are not being deleted, each once.

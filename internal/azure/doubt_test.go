@@ -102,15 +102,15 @@ func TestAReadIsCompleteOnlyWhenNothingContradictsIt(t *testing.T) {
 				for _, in := range g.view.Instances {
 					got = append(got, in.UID)
 				}
-				if d := g.reading.doubt; d != nil {
+				if d := g.reading.unknown; d != nil {
 					got = append(got, d.Code)
 				}
 				if d := cmp.Diff(step.want, strings.Join(got, " ")); d != "" {
 					t.Errorf("read %d of capacity %d with %q (-want +got):\n%s", i, step.capacity, step.machines, d)
 				}
 				switch complete := g.view.Read.Complete; {
-				case complete != (g.reading.doubt == nil):
-					t.Errorf("read %d: complete is %t with doubt %v", i, complete, g.reading.doubt)
+				case complete != (g.reading.unknown == nil):
+					t.Errorf("read %d: complete is %t with doubt %v", i, complete, g.reading.unknown)
 				case complete:
 					good = at
 				case !good.IsZero() && !g.view.Read.At.Equal(good):
@@ -123,10 +123,10 @@ func TestAReadIsCompleteOnlyWhenNothingContradictsIt(t *testing.T) {
 
 func TestDoubtDoublesItsPaceUpToTheCachesTime(t *testing.T) {
 	var got []time.Duration
-	for doubts := 1; doubts <= 6; doubts++ {
-		got = append(got, (&group{doubts: doubts}).pace(time.Minute))
+	for unknowns := 1; unknowns <= 6; unknowns++ {
+		got = append(got, (&group{unknowns: unknowns}).pace(time.Minute))
 	}
-	got = append(got, (&group{doubts: 1000}).pace(time.Minute))
+	got = append(got, (&group{unknowns: 1000}).pace(time.Minute))
 	s := time.Second
 	if d := cmp.Diff([]time.Duration{5 * s, 10 * s, 20 * s, 40 * s, 60 * s, 60 * s, 60 * s}, got); d != "" {
 		t.Errorf("times to the next read (-want +got):\n%s", d)

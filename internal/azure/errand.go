@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// errandWithin bounds a question that nobody waits for.
-const errandWithin = 2 * time.Minute
+// taskTimeout bounds a question that nobody waits for.
+const taskTimeout = 2 * time.Minute
 
-// errand is a question that nobody waits for: one at a time, in a goroutine of its own that ends with the answer, at the deadline, or
+// backgroundTask is a question that nobody waits for: one at a time, in a goroutine of its own that ends with the answer, at the deadline, or
 // with the process's context.
-type errand struct {
+type backgroundTask struct {
 	ctx     context.Context
 	running *sync.WaitGroup // of all errands
 
@@ -22,7 +22,7 @@ type errand struct {
 }
 
 // run starts the question unless it is on its way or was asked too recently. Do says how long its answer serves.
-func (e *errand) run(now func() time.Time, do func(context.Context) time.Duration) {
+func (e *backgroundTask) run(now func() time.Time, do func(context.Context) time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.busy || now().Before(e.again) || e.ctx.Err() != nil {
@@ -30,7 +30,7 @@ func (e *errand) run(now func() time.Time, do func(context.Context) time.Duratio
 	}
 	e.busy = true
 	e.running.Go(func() {
-		ctx, cancel := context.WithTimeout(e.ctx, errandWithin)
+		ctx, cancel := context.WithTimeout(e.ctx, taskTimeout)
 		defer cancel()
 		serves := do(ctx)
 		e.mu.Lock()
@@ -40,7 +40,7 @@ func (e *errand) run(now func() time.Time, do func(context.Context) time.Duratio
 }
 
 // hurry lets the next question be asked sooner by so much.
-func (e *errand) hurry(by time.Duration) {
+func (e *backgroundTask) hurry(by time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.hurried {

@@ -38,7 +38,7 @@ func (p *Provider) makeFacts(ctx context.Context, skus *armcompute.ResourceSKUsC
 	if err != nil {
 		return nil, err
 	}
-	start := func() *errand { return &errand{ctx: ctx, running: &p.errands} }
+	start := func() *backgroundTask { return &backgroundTask{ctx: ctx, running: &p.errands} }
 	f := &facts{
 		predict: !o.NoLabelPredictions,
 		sizes:   &sizeList{list: listSizes(skus, p.wrap), always: o.DynamicInstanceList, now: o.Now, log: o.Log, start: start},
@@ -46,7 +46,7 @@ func (p *Provider) makeFacts(ctx context.Context, skus *armcompute.ResourceSKUsC
 		log:     o.Log,
 	}
 	if o.RetailPrices {
-		f.prices.retail = &retailList{endpoint: o.RetailPricesEndpoint, client: o.client(), now: o.Now, log: o.Log, errand: start()}
+		f.prices.retail = &retailList{endpoint: o.RetailPricesEndpoint, client: o.client(), now: o.Now, log: o.Log, backgroundTask: start()}
 	}
 	return f, nil
 }
@@ -81,13 +81,13 @@ func (f *facts) describe(g *cluster.Group, m *model) {
 	predict := f == nil || f.predict
 	g.Zones = zonesFor(m, inZone)
 	g.Template = template(m, size, known, cmp.Or(cluster.NextZone(g.Zones, g.InZones()), unzoned), tags, predict)
-	if zone, told := tags.labels[corev1.LabelTopologyZone]; told {
+	if zone, reported := tags.labels[corev1.LabelTopologyZone]; reported {
 		g.Zones = []string{zone} // as all nodes of the group say, wherever their machines are
 	}
 	if g.Template == nil {
 		g.Remedy = fmt.Sprintf("tag the scale set with %scpu and %smemory", resourceTag, resourceTag)
 	}
-	g.Options, g.Told = tags.options, tags.said(m.make)
+	g.Options, g.Reported = tags.options, tags.said(m.make)
 	// Every node's CSINode will say how many disks its driver attaches: as many as the size takes, but for those that each machine of
 	// the group is made with.
 	if size.MaxDataDisks > m.dataDisks {

@@ -40,9 +40,9 @@ func (f *forgetful) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	raw, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
-	var told any
-	if json.Unmarshal(raw, &told) == nil {
-		raw, _ = json.Marshal(without(told, leave))
+	var reported any
+	if json.Unmarshal(raw, &reported) == nil {
+		raw, _ = json.Marshal(without(reported, leave))
 	}
 	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
 	resp.Header.Del("Content-Length")
@@ -71,34 +71,34 @@ func (f *forgetful) begin(on bool) {
 	f.on = on
 }
 
-func without(told any, leave func() int) any {
-	switch told := told.(type) {
+func without(reported any, leave func() int) any {
+	switch told := reported.(type) {
 	case map[string]any:
 		out := map[string]any{}
-		names := make([]string, 0, len(told))
-		for name := range told {
+		names := make([]string, 0, len(reported))
+		for name := range reported {
 			names = append(names, name)
 		}
 		slices.Sort(names)
 		for _, name := range names {
 			switch leave() {
 			case 0:
-				out[name] = without(told[name], leave)
+				out[name] = without(reported[name], leave)
 			case 2:
 				out[name] = nil
 			}
 		}
 		return out
 	case []any:
-		out := make([]any, len(told))
-		for i, v := range told {
+		out := make([]any, len(reported))
+		for i, v := range reported {
 			if leave() == 0 {
 				out[i] = without(v, leave)
 			}
 		}
 		return out
 	}
-	return told
+	return reported
 }
 
 // TestWhatAzureLeavesOutCostsNoMachine reads, grows and shrinks scale sets of every kind by answers with holes: nothing panics (S-39), and a

@@ -60,7 +60,7 @@ func (inTurn) Go(ctx context.Context, f func(context.Context)) { f(ctx) }
 func (inTurn) Await(context.Context, <-chan struct{}, time.Duration) {}
 
 // FuzzArm bends one of Azure's answers in any way, in a small story of reads, a growth and a removal: nothing breaks, and nothing that is
-// told of a group cannot be.
+// reported of a group cannot be.
 func FuzzArm(f *testing.F) {
 	for which := range 14 {
 		f.Add(uint8(which), uint16(0), uint16(0), []byte(nil), uint16(0), "", false)

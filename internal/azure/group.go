@@ -22,30 +22,30 @@ type group struct {
 	since      time.Time // when it became denied, or gone
 	facts      *facts    // of sizes and prices
 
-	reading *reading       // what is shown; nil when there was none. Its machines are those of good unless there was none
-	view    *cluster.Group // made from it, never changed; nil when there was none
-	good    *reading       // the last complete one; nil when there was none
-	doubted *reading       // the last one, when it was not complete
-	doubts  int            // how many reads in a row decisions could not rest on
-	moved   time.Time      // when a read last showed other machines, states or capacity than the one before
-	asked   time.Time      // when a read last had a result
-	checked time.Time      // when a list last showed that the model is still the one of the reading
-	resting time.Time      // after a failed read: no other before
-	steady  bool           // as the last cycle saw it: see [Provider.Attend]
-	due     due            // what must be read again before the cache's time is over
-	stamp   uint64         // of the youngest fact; answers to older questions are dropped
-	asking  *question      // the read that has no answer yet; nil when there is none
-	took    time.Duration  // the last good read
-	mute    bool           // the last read had no answer in time
+	reading  *reading       // what is shown; nil when there was none. Its machines are those of good unless there was none
+	view     *cluster.Group // made from it, never changed; nil when there was none
+	good     *reading       // the last complete one; nil when there was none
+	doubted  *reading       // the last one, when it was not complete
+	unknowns int            // how many reads in a row decisions could not rest on
+	moved    time.Time      // when a read last showed other machines, states or capacity than the one before
+	asked    time.Time      // when a read last had a result
+	checked  time.Time      // when a list last showed that the model is still the one of the reading
+	resting  time.Time      // after a failed read: no other before
+	steady   bool           // as the last cycle saw it: see [Provider.Attend]
+	due      due            // what must be read again before the cache's time is over
+	stamp    uint64         // of the youngest fact; answers to older questions are dropped
+	asking   *question      // the read that has no answer yet; nil when there is none
+	took     time.Duration  // the last good read
+	timedOut bool           // the last read had no answer in time
 
-	lost      int              // the capacity of a growth that was given up, whose outcome no read has told yet; 0 when there is none
-	wanted    int              // the capacity that the write under way asks for; 0 when none does
-	muteWrite bool             // the last write had no answer in time
-	balked    time.Time        // when a growth was last refused in a way that may pass; zero after one that was accepted
-	problem   string           // of the last read; "" when it was good
-	fault     *cloud.Error     // behind the problem
-	unheard   bool             // it is no more than that Azure did not answer, or not then
-	failure   *cluster.Failure // of the last operation
+	lost          int              // the capacity of a growth that was given up, whose outcome no read has told yet; 0 when there is none
+	wanted        int              // the capacity that the write under way asks for; 0 when none does
+	writeTimedOut bool             // the last write had no answer in time
+	balked        time.Time        // when a growth was last refused in a way that may pass; zero after one that was accepted
+	problem       string           // of the last read; "" when it was good
+	fault         *cloud.Error     // behind the problem
+	unanswered    bool             // it is no more than that Azure did not answer, or not then
+	failure       *cluster.Failure // of the last operation
 
 	// blame is why machines failed, as operations said it: by instance id until the next complete read tells who bears that id.
 	blameID  map[string]*cluster.Failure
@@ -80,20 +80,20 @@ func (p *Provider) take(g *group, r *reading) *cloud.Error {
 	}
 	g.date(r)
 	known := p.beyond(g)
-	r.doubt = g.doubt(r, known)
-	r.whole = r.doubt == nil && r.model.unfit == ""
+	r.unknown = g.unknown(r, known)
+	r.whole = r.unknown == nil && r.model.unfit == ""
 	p.tellListed(g, r)
 	known = p.beyond(g)
 	at, blame, blameID := r.at, g.attribute(r), map[string]*cluster.Failure(nil)
 	switch {
 	case r.model.unfit != "":
-		g.good, g.doubted, r.doubt = nil, nil, nil
+		g.good, g.doubted, r.unknown = nil, nil, nil
 	case r.whole:
 		g.good, g.doubted = r, nil
 	default:
 		g.doubted = r
 		if g.good != nil {
-			r = &reading{model: r.model, machines: g.good.machines, at: g.good.at, doubt: r.doubt}
+			r = &reading{model: r.model, machines: g.good.machines, at: g.good.at, unknown: r.unknown}
 			blame, blameID = g.blameUID, g.blameID
 		}
 	}
@@ -101,9 +101,9 @@ func (p *Provider) take(g *group, r *reading) *cloud.Error {
 	if g.view == nil || !sameStates(g.view, view) {
 		g.moved = at
 	}
-	g.doubts++
+	g.unknowns++
 	if view.Problem != "" || view.Usable() {
-		g.doubts = 0
+		g.unknowns = 0
 	}
 	g.reading, g.view, g.blameUID, g.blameID = r, view, blame, blameID
 	g.asked, g.resting, g.due, g.problem = at, time.Time{}, nothing, ""
@@ -129,7 +129,7 @@ func (g *group) bare() bool {
 	if g.reading == nil {
 		return false
 	}
-	_, is := g.reading.model.kind.(foreteller)
+	_, is := g.reading.model.kind.(intentRecorder)
 	return is
 }
 
@@ -243,13 +243,13 @@ const patience = 5 * time.Minute
 func (g *group) refuse(e *cloud.Error, now time.Time) {
 	if e.Code != shareSpent || now.Sub(g.looked()) >= patience {
 		g.fault = e
-		g.problem, g.unheard = e.Message, e.Kind == cloud.Transient || e.Kind == cloud.Throttled
+		g.problem, g.unanswered = e.Message, e.Kind == cloud.Transient || e.Kind == cloud.Throttled
 	}
 	g.resting = now.Add(max(retryAfterFault(e), e.RetryAfter))
 	switch {
 	case ofSignIn(e):
 	case e.Kind == cloud.NotFound, e.Kind == cloud.Unauthorized, e.Kind == cloud.Invalid:
-		g.asked, g.due, g.doubts = now, nothing, 0
+		g.asked, g.due, g.unknowns = now, nothing, 0
 	}
 }
 
@@ -266,7 +266,7 @@ func ofSignIn(e *cloud.Error) bool {
 // retryAfterFault is how soon after a failed read the next is tried, unless Azure asked for more. A sign-in that works again helps all at once.
 func retryAfterFault(e *cloud.Error) time.Duration {
 	if ofSignIn(e) {
-		return doubtEvery
+		return rereadEvery
 	}
 	return retryEvery
 }
@@ -312,7 +312,7 @@ func (g *group) answer() *cluster.Group {
 		out.Instances, out.Parked = slices.Clone(g.view.Instances), slices.Clone(g.view.Parked)
 		out.Departed, out.Missing = g.departed, g.missing
 		if g.reading.model.unfit == "" {
-			out.ProviderIDPrefix, out.HostnamePrefix = g.reading.model.machinesBegin, g.reading.model.hostsBegin
+			out.ProviderIDPrefix, out.HostnamePrefix = g.reading.model.machinesBegin, g.reading.model.hostnamePrefix
 		}
 	}
 	out.Min, out.Max, out.Failure = g.min, g.max, g.failure
@@ -320,7 +320,7 @@ func (g *group) answer() *cluster.Group {
 		out.Min, out.Max, out.Failure, out.Deleted = 0, 0, nil, g.since.UTC()
 	}
 	if g.problem != "" {
-		out.Problem, out.Unheard = g.problem, g.unheard
+		out.Problem, out.Unanswered = g.problem, g.unanswered
 	}
 	return out
 }

@@ -76,7 +76,7 @@ func TestAWriteThatIsNotSentIsNotTold(t *testing.T) {
 	p := alone()
 	p.tokens = &tokens{now: p.now}
 	g := &group{id: "agents", name: "agents", asking: newQuestion(0)}
-	if _, fault := p.foretell(t.Context(), g, "resize", false, func() (a asked) { t.Error("it is told"); return a }); fault == nil || fault.Code != unansweredYet {
+	if _, fault := p.recordIntent(t.Context(), g, "resize", false, func() (a asked) { t.Error("it is told"); return a }); fault == nil || fault.Code != unansweredYet {
 		t.Errorf("a write beside a question ended with %v, want %s", fault, unansweredYet)
 	}
 	a := asked{growth: p.options.Ledger.Instant()}

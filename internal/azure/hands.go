@@ -9,10 +9,10 @@ import (
 // sizeMix is the size of a scale set that has Azure choose each machine's size.
 const sizeMix = "Mix"
 
-// handsIn are the settings of a scale set by which Azure restarts or deletes its machines without a drain, or chooses their sizes.
-func handsIn(set *armcompute.VirtualMachineScaleSet) (hands []cluster.Hand) {
-	finds := func(kind cluster.HandKind, does, remedy string) {
-		hands = append(hands, cluster.Hand{Kind: kind, Does: does, Remedy: remedy})
+// actorsIn are the settings of a scale set by which Azure restarts or deletes its machines without a drain, or chooses their sizes.
+func actorsIn(set *armcompute.VirtualMachineScaleSet) (actors []cluster.Actor) {
+	finds := func(kind cluster.ActorKind, does, remedy string) {
+		actors = append(actors, cluster.Actor{Kind: kind, Does: does, Remedy: remedy})
 	}
 	p := set.Properties
 	if p == nil {
@@ -40,5 +40,5 @@ func handsIn(set *armcompute.VirtualMachineScaleSet) (hands []cluster.Hand) {
 		finds(cluster.HandSizes, "sku.name=Mix lets Azure choose the size of each machine, so what the next one has is not known",
 			"make a scale set for each size")
 	}
-	return hands
+	return actors
 }

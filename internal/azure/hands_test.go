@@ -17,13 +17,13 @@ func TestTheCloudsOwnHandsAreRead(t *testing.T) {
 	mix.UpgradeMode, mix.Size = "Automatic", "Mix"
 	w := newWorld(t, calm, all, mix)
 	w.open(w.options("0:9:calm", "0:9:all", "0:9:mix"))
-	for id, want := range map[cluster.GroupID][]cluster.HandKind{
+	for id, want := range map[cluster.GroupID][]cluster.ActorKind{
 		"calm": nil,
 		"all":  {cluster.HandUpdatesModel, cluster.HandUpdatesOS, cluster.HandRepairs, cluster.HandZones},
 		"mix":  {cluster.HandUpdatesModel, cluster.HandSizes},
 	} {
-		var got []cluster.HandKind
-		for _, h := range w.groups()[id].OtherHands {
+		var got []cluster.ActorKind
+		for _, h := range w.groups()[id].OtherActors {
 			if got = append(got, h.Kind); h.Does == "" || h.Remedy == "" {
 				t.Errorf("%s: %s has no sentence or no remedy", id, h.Kind)
 			}

@@ -117,11 +117,11 @@ func byCertificate(i Identity, options azcore.ClientOptions, noDiscovery bool) (
 // managedIdentity gets tokens from instance metadata. The SDK's own credential keeps one cache of tokens for the whole process, judges
 // their age by the wall clock alone and sleeps between retries; here the pipeline's cache is the only one and nothing sleeps.
 type managedIdentity struct {
-	client *imds.Client
-	who    imds.Selector
-	log    *slog.Logger
-	told   sync.Once // who the identity turned out to be
-	id     atomic.Pointer[string]
+	client   *imds.Client
+	who      imds.Selector
+	log      *slog.Logger
+	reported sync.Once // who the identity turned out to be
+	id       atomic.Pointer[string]
 }
 
 // names are what the identity is called, in lower case, as far as anybody knows: its client id and its resource id.
@@ -151,7 +151,7 @@ func (m *managedIdentity) GetToken(ctx context.Context, o policy.TokenRequestOpt
 	if err != nil {
 		return azcore.AccessToken{}, err
 	}
-	m.told.Do(func() {
+	m.reported.Do(func() {
 		m.id.Store(&t.ClientID)
 		m.log.Info("signed in with a managed identity", "identity", m.who.String(), "client", t.ClientID)
 	})

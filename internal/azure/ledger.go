@@ -23,7 +23,7 @@ func (p *Provider) tellListed(g *group, r *reading) {
 	if r.model.unfit != "" {
 		return
 	}
-	_, pool := r.model.kind.(foreteller)
+	_, pool := r.model.kind.(intentRecorder)
 	o := fleet.Listed{Group: fleet.GroupID(g.id), Asked: r.asked, Counted: !pool, Capacity: r.model.capacity, Whole: r.whole, Machines: make([]fleet.Sighted, 0, len(r.machines))}
 	for _, m := range r.machines {
 		if m.uid == "" {
@@ -91,8 +91,8 @@ func (m *machine) sighted() fleet.State {
 // is held.
 func (p *Provider) tellGrowth(g *group, capacity, makes int, started []cluster.Machine) (a asked) {
 	if makes > 0 {
-		if k, ok := g.reading.model.kind.(foreteller); ok {
-			g.ahead = k.foretell(g.name, capacity)
+		if k, ok := g.reading.model.kind.(intentRecorder); ok {
+			g.ahead = k.recordIntent(g.name, capacity)
 		}
 		a.growth = p.options.Ledger.Instant()
 		p.options.Ledger.Observe(fleet.Asked{Group: fleet.GroupID(g.id), At: a.growth, Verb: fleet.Grow, From: g.reading.model.capacity, To: capacity, Token: g.ahead})

@@ -39,11 +39,11 @@ type model struct {
 
 	machinesBegin string // how the provider ids of its machines begin, and of no other's; "" when nobody knows
 
-	hostsBegin string // what the hostnames of its machines are before a number of six digits of base 36; "" when they are not so
+	hostnamePrefix string // what the hostnames of its machines are before a number of six digits of base 36; "" when they are not so
 
 	identities []string // user-assigned ones that its machines have: resource ids and, where Azure tells them, client ids, in lower case
 
-	hands []cluster.Hand // by which Azure changes its machines by itself
+	actors []cluster.Actor // by which Azure changes its machines by itself
 
 	unfit string // why sluice does not manage such a group, with the remedy; "" when it does
 }
@@ -124,18 +124,18 @@ const (
 	verbLedger verb = "ledger"
 )
 
-// foreteller is a kind of whose growths answers of Azure may tell nothing for a while, not even the capacity.
-type foreteller interface {
-	// foretell says which growth to n machines comes next, for a process that comes after this one; "" when it can't.
-	foretell(group string, n int) (token string)
+// intentRecorder is a kind of whose growths answers of Azure may tell nothing for a while, not even the capacity.
+type intentRecorder interface {
+	// recordIntent says which growth to n machines comes next, for a process that comes after this one; "" when it can't.
+	recordIntent(group string, n int) (token string)
 }
 
 // teller is the source of such a kind.
 type teller interface {
 	// asked are the growths of a group that answers may not show, as tokens.
 	asked(group string) []string
-	// heed takes over such a growth of another process, once.
-	heed(token string)
+	// merge takes over such a growth of another process, once.
+	merge(token string)
 }
 
 // poller follows a long-running operation.

@@ -43,11 +43,11 @@ type operation struct {
 	failed bool // Azure says that it failed
 	poller poller
 	// result is the outcome of a finished operation that does not say it itself.
-	result func(context.Context) error
-	next   time.Time // not polled before
-	polled bool      // at least once
-	asking *question // the poll that has no answer yet; nil when there is none
-	mute   bool      // the last poll had no answer in time
+	result   func(context.Context) error
+	next     time.Time // not polled before
+	polled   bool      // at least once
+	asking   *question // the poll that has no answer yet; nil when there is none
+	timedOut bool      // the last poll had no answer in time
 }
 
 // removes says whether the operation takes machines away.
@@ -108,9 +108,9 @@ func (p *Provider) busy(id cluster.GroupID) bool {
 	return false
 }
 
-// told says whether an operation on the group is in flight of which Azure tells how it goes. Provider.mu is held.
-func (p *Provider) told(id cluster.GroupID) bool {
-	return slices.ContainsFunc(p.operations, func(o *operation) bool { return o.Group == id && !o.mute && (o.asking == nil || !o.asking.late) })
+// reported says whether an operation on the group is in flight of which Azure tells how it goes. Provider.mu is held.
+func (p *Provider) reported(id cluster.GroupID) bool {
+	return slices.ContainsFunc(p.operations, func(o *operation) bool { return o.Group == id && !o.timedOut && (o.asking == nil || !o.asking.late) })
 }
 
 // pollOperations asks for the progress of every operation whose time has come, and records what ended. A poll that has no answer in time holds up
@@ -124,7 +124,7 @@ func (p *Provider) pollOperations(ctx context.Context) {
 			continue
 		}
 		wait := leastWait
-		if o.mute {
+		if o.timedOut {
 			wait = 0
 		}
 		o.asking = newQuestion(wait)
@@ -147,7 +147,7 @@ func (p *Provider) polls(o *operation) func(context.Context) func() {
 			outcome = o.result(ctx)
 		}
 		return func() {
-			o.asking, o.mute = nil, fault != nil && fault.Code == noAnswer
+			o.asking, o.timedOut = nil, fault != nil && fault.Code == noAnswer
 			switch {
 			case fault != nil:
 				over = p.pollFailed(o, fault)
@@ -246,18 +246,18 @@ func (p *Provider) finish(o *operation, err error) {
 		status = refused.StatusCode
 	}
 	raw, _ := runtime.Payload(refused.RawResponse)
-	told := parseAnswer(raw)
+	reported := parseAnswer(raw)
 	at := p.now().UTC()
-	worst := told.specific(status)
+	worst := reported.specific(status)
 	if worst.Code == "" {
 		worst.Code = refused.ErrorCode
 	}
 	about := g.subject()
 	g.failure = worst.failure(at, status, "OperationFailed", about, o.Machines)
 	g.failure.Message = o.Action + ": " + g.failure.Message
-	g.refuseStart(o, told, at)
+	g.refuseStart(o, reported, at)
 	g.blameID = map[string]*cluster.Failure{}
-	for _, l := range told.leaves() {
+	for _, l := range reported.leaves() {
 		if l.Target != "" {
 			g.blameID[l.Target] = l.failure(at, status, "OperationFailed", about, o.Machines)
 		}

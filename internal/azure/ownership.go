@@ -31,7 +31,7 @@ type ownership struct {
 	next     time.Time         // the settings are not asked for before
 	answered chan struct{}     // closed when they have been; nil before the first question
 	known    bool              // they have been asked for once
-	mute     bool              // the last question had no answer in time
+	timedOut bool              // the last question had no answer in time
 	drivers  map[string]string // the name of the enabled setting that drives a scale set, by its resource id in lower case
 	warned   string            // what was last said about settings that cannot be read
 }
@@ -111,7 +111,7 @@ func (o *ownership) settings(ctx context.Context) map[string]string {
 	switch {
 	case !o.known:
 		wait = settingsWithin
-	case o.mute || !asks:
+	case o.timedOut || !asks:
 		wait = 0
 	}
 	o.mu.Unlock()
@@ -137,7 +137,7 @@ func (o *ownership) ask(ctx context.Context, now time.Time, answered chan struct
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	defer close(answered)
-	o.known, o.mute = true, fault != nil && fault.Code == noAnswer
+	o.known, o.timedOut = true, fault != nil && fault.Code == noAnswer
 	var refused *azcore.ResponseError
 	switch {
 	case err == nil:

@@ -49,9 +49,9 @@ func (o Options) fraction(name string) float64 {
 // operation of ours tells the end of. Provider.mu is held.
 func (p *Provider) ttl(g *group) time.Duration {
 	switch {
-	case g.doubts > 0:
+	case g.unknowns > 0:
 		return g.pace(p.options.period())
-	case p.told(g.id):
+	case p.reported(g.id):
 		return busyFactor * p.options.period()
 	case g.moving() && g.asked.Sub(g.moved) < movingFor:
 		return min(movingEvery, p.options.period())

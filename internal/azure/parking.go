@@ -59,12 +59,12 @@ func (g *group) balks(uid string, now time.Time) bool {
 }
 
 // refuseStart remembers machines that an operation did not start: those that its answer names, or all of them when it names none.
-func (g *group) refuseStart(o *operation, told answer, now time.Time) {
+func (g *group) refuseStart(o *operation, reported answer, now time.Time) {
 	if o.Verb != verbStart {
 		return
 	}
 	named := map[string]bool{}
-	for _, l := range told.leaves() {
+	for _, l := range reported.leaves() {
 		if l.Target != "" {
 			named[strings.ToLower(l.Target)] = true
 		}

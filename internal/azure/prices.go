@@ -91,11 +91,11 @@ func readPricesFile(path string) (*catalog.Prices, error) {
 
 // retailList asks Azure's public price list for the sizes of the groups, once a day, without any credential. Nobody waits for it.
 type retailList struct {
-	endpoint string // without a trailing slash
-	client   *http.Client
-	now      func() time.Time
-	log      *slog.Logger
-	errand   *errand
+	endpoint       string // without a trailing slash
+	client         *http.Client
+	now            func() time.Time
+	log            *slog.Logger
+	backgroundTask *backgroundTask
 
 	mu     sync.Mutex
 	prices *catalog.Prices            // of the last good answer; nil before
@@ -121,9 +121,9 @@ func (l *retailList) usdPerHour(k catalog.Key) (float64, bool) {
 	prices, isNew := l.prices, l.prices != nil && !l.asked[k.Size+"|"+region]
 	l.mu.Unlock()
 	if isNew {
-		l.errand.hurry(pricesServe - pricesSoon)
+		l.backgroundTask.hurry(pricesServe - pricesSoon)
 	}
-	l.errand.run(l.now, l.ask)
+	l.backgroundTask.run(l.now, l.ask)
 	return prices.USDPerHour(k)
 }
 

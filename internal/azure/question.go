@@ -89,7 +89,7 @@ func (p *Provider) await(ctx context.Context, q *question) bool {
 	switch {
 	case p.options.Whole:
 		wait = askWithin
-	case p.tokens.mute():
+	case p.tokens.timedOut():
 		wait = 0
 	}
 	p.options.Runner.Await(ctx, q.done, wait)
@@ -137,7 +137,7 @@ func (p *Provider) Triggers() <-chan struct{} { return p.triggers }
 // patience is how long an answer about a group is waited for.
 func (g *group) patience() time.Duration {
 	switch {
-	case g.mute:
+	case g.timedOut:
 		return 0
 	case g.reading == nil:
 		return firstWait
@@ -152,7 +152,7 @@ func (p *Provider) unanswered(g *group, q *question) *cloud.Error {
 
 // host is who has not answered.
 func (p *Provider) host() string {
-	if p.tokens.mute() {
+	if p.tokens.timedOut() {
 		return p.tokens.source
 	}
 	return hostOf(p.options.ResourceManagerEndpoint)

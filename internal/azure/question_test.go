@@ -412,7 +412,7 @@ func TestAHungPollHoldsUpNobody(t *testing.T) {
 		w.grow("agents", 1)
 		w.grow("render", 1)
 		w.sim.Inject(azuresim.Fault{Kind: pollOperation, ScaleSet: "agents", Hang: true})
-		turn := func() time.Duration { // the loop as the polls turn it
+		listing := func() time.Duration { // the loop as the polls turn it
 			w.t.Helper()
 			next := w.NextPoll()
 			if !next.After(time.Now()) {
@@ -423,11 +423,11 @@ func TestAHungPollHoldsUpNobody(t *testing.T) {
 			w.wantProblems(groups)
 			return took
 		}
-		w.wantTook(turn(), 2*time.Second)
+		w.wantTook(listing(), 2*time.Second)
 		first := time.Now()
 		others := 0
 		for time.Since(first) < 20*time.Second {
-			w.wantTook(turn(), 0)
+			w.wantTook(listing(), 0)
 			others++
 		}
 		if n := w.sim.Counters()[pollOperation]; n != 2+others {

@@ -32,12 +32,12 @@ func (p *Provider) dubious(g *group, r *reading, err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case g.problem != "" || g.doubts > 0:
+	case g.problem != "" || g.unknowns > 0:
 		return false
 	case err != nil:
 		return p.once(err)
 	}
-	return g.doubt(r, p.beyond(g)) != nil
+	return g.unknown(r, p.beyond(g)) != nil
 }
 
 // once says whether an error is a bad answer that may be the only one: one that asks for a wait is not, nor is none at all, which costs time.

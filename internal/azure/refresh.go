@@ -44,7 +44,7 @@ func (p *Provider) reads(j *job) func(context.Context) func() {
 			if fault == nil {
 				g.took = p.now().Sub(j.asked)
 			}
-			g.mute = fault != nil && fault.Code == noAnswer
+			g.timedOut = fault != nil && fault.Code == noAnswer
 			if fault != nil && fault.Kind == cloud.NotFound && g.absent == unlisted {
 				fault, g.absent, g.since = p.unlisted(g), denied, j.asked
 			}
@@ -86,7 +86,7 @@ func (p *Provider) list(ctx context.Context) *listing {
 		switch {
 		case len(p.groups) == 0: // nothing else is to be decided
 			wait = mostWait
-		case p.listMute:
+		case p.listTimedOut:
 			wait = 0
 		case p.lists == 0:
 			wait = firstWait
@@ -126,7 +126,7 @@ func (p *Provider) listsAll(l *listing) func(context.Context) func() {
 			if l.models, l.fault = models, fault; fault == nil {
 				p.listTook = p.now().Sub(l.asked)
 			}
-			p.listMute = fault != nil && fault.Code == noAnswer
+			p.listTimedOut = fault != nil && fault.Code == noAnswer
 		}
 	}
 }
@@ -253,7 +253,7 @@ func (p *Provider) beat(now time.Time) bool {
 // listShut says whether no list can be had now, and only no list, because too many were made or since it has no answer: models are then
 // asked for one by one. Provider.mu is held.
 func (p *Provider) listShut(now time.Time) bool {
-	return p.listing != nil || p.listMute || now.Before(p.listAgain) && (p.listFault == nil || cloud.KindOf(p.listFault) == cloud.Throttled)
+	return p.listing != nil || p.listTimedOut || now.Before(p.listAgain) && (p.listFault == nil || cloud.KindOf(p.listFault) == cloud.Throttled)
 }
 
 // discover adds, changes and drops groups as tags say. A group whose sizes cannot be read is left out, with one warning for each new reason.

@@ -60,10 +60,10 @@ func (p *Provider) ResumeOperations(saved []byte) error {
 // ErrAccompanied says that a process beside this one has written to Azure.
 var ErrAccompanied = errors.New("another process that leads as well has written to Azure in the meantime")
 
-// HeedOperations takes over, as [Provider.ResumeOperations] does, what another process has put where this one keeps its own record: both believe that they
+// MergeOperations takes over, as [Provider.ResumeOperations] does, what another process has put where this one keeps its own record: both believe that they
 // lead. A write that this one has not heard of yet makes the error ErrAccompanied: a decision that was made without it had better be made again. A record
 // that cannot be read says nothing.
-func (p *Provider) HeedOperations(saved []byte) error {
+func (p *Provider) MergeOperations(saved []byte) error {
 	if len(saved) == 0 {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (p *Provider) learn(saved []byte) (news bool, _ error) {
 		switch {
 		case o.Verb == verbAsked:
 			if tells {
-				t.heed(o.Token)
+				t.merge(o.Token)
 			}
 		case o.Verb == verbLedger:
 			some, err := p.merge(o.Token)

@@ -102,7 +102,7 @@ func (s *scaleSets) translate(set *armcompute.VirtualMachineScaleSet) *model {
 		slices.Sort(m.identities) // two readings of one set are the same
 	}
 	m.readRemoval(s.noun())
-	m.hands = handsIn(set)
+	m.actors = actorsIn(set)
 	if m.resource != "" {
 		m.machinesBegin = providerID(m.resource) + "/virtualMachines/"
 		m.interfaces, m.interfacesAction = m.resource+"/networkInterfaces?api-version=2018-10-01", "Microsoft.Compute/virtualMachineScaleSets/networkInterfaces/read"
@@ -136,7 +136,7 @@ func (s *scaleSets) translate(set *armcompute.VirtualMachineScaleSet) *model {
 		m.spot = profile.Priority != nil && *profile.Priority != armcompute.VirtualMachinePriorityTypesRegular
 		m.windows = profile.OSProfile != nil && profile.OSProfile.WindowsConfiguration != nil
 		if !isFlexible && profile.OSProfile != nil { // the names of flexible machines end in letters and digits that mean nothing
-			m.hostsBegin = val(profile.OSProfile.ComputerNamePrefix)
+			m.hostnamePrefix = val(profile.OSProfile.ComputerNamePrefix)
 		}
 		m.disks(profile.StorageProfile)
 		m.make = makeOf(profile)

@@ -36,16 +36,16 @@ type sizeList struct {
 	always bool
 	now    func() time.Time
 	log    *slog.Logger
-	start  func() *errand
+	start  func() *backgroundTask
 
 	mu      sync.Mutex
 	regions map[string]*sizeRegion // by lower-case location
 }
 
 type sizeRegion struct {
-	errand *errand
-	offers map[string]*offer // by lower-case size; nil before the first answer. An answer puts another map in its place
-	fault  string            // of the last question, "" when it was good
+	backgroundTask *backgroundTask
+	offers         map[string]*offer // by lower-case size; nil before the first answer. An answer puts another map in its place
+	fault          string            // of the last question, "" when it was good
 
 	answered int // how often there was a good answer
 }
@@ -55,7 +55,7 @@ func (l *sizeList) region(location string) *sizeRegion {
 	location = strings.ToLower(location)
 	r := l.regions[location]
 	if r == nil {
-		r = &sizeRegion{errand: l.start()}
+		r = &sizeRegion{backgroundTask: l.start()}
 		if l.regions == nil {
 			l.regions = map[string]*sizeRegion{}
 		}
@@ -98,7 +98,7 @@ func (l *sizeList) want(location, size string) {
 
 // ask starts the question when its time has come. sizeList.mu is held.
 func (l *sizeList) ask(location string, r *sizeRegion) {
-	r.errand.run(l.now, func(ctx context.Context) time.Duration {
+	r.backgroundTask.run(l.now, func(ctx context.Context) time.Duration {
 		found, err := l.list(ctx, location)
 		l.mu.Lock()
 		defer l.mu.Unlock()

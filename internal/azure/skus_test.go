@@ -16,10 +16,10 @@ import (
 )
 
 // idle makes errands that never run: their context has ended.
-func idle() *errand {
+func idle() *backgroundTask {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	return &errand{ctx: ctx, running: &sync.WaitGroup{}}
+	return &backgroundTask{ctx: ctx, running: &sync.WaitGroup{}}
 }
 
 // sku is an entry of Azure's list.
@@ -65,7 +65,7 @@ func newAsker(answer ...*armcompute.ResourceSKU) *asker {
 	a := &asker{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), answer: answer}
 	a.sizeList = &sizeList{
 		now: func() time.Time { return a.now }, log: slog.New(slog.NewTextHandler(&a.log, nil)),
-		start: func() *errand { return &errand{ctx: context.Background(), running: &a.running} },
+		start: func() *backgroundTask { return &backgroundTask{ctx: context.Background(), running: &a.running} },
 		list: func(_ context.Context, location string) ([]*armcompute.ResourceSKU, error) {
 			a.asked = append(a.asked, location)
 			return a.answer, a.err

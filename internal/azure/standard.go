@@ -45,7 +45,7 @@ type standard struct {
 	bare     bool // Azure gives no instance views in a list
 	adopted  bool // the deployments of an earlier process are known
 	growing  []*growth
-	foretold map[string]*growth // that was foretold last, by pool
+	intended map[string]*growth // that was foretold last, by pool
 	known    map[string]*known  // what is known of pools, by name in lower case
 	removing map[string]string  // names of the machines, by UID, whose removal this process has begun and not finished
 	sweeper  sweeper
@@ -57,7 +57,7 @@ func newStandard(o Options, factory *armcompute.ClientFactory, pipeline runtime.
 	s := &standard{
 		resourceGroup: o.ResourceGroup, template: o.Deployment, keep: cmp.Or(o.MaxDeployments, 10), force: o.ForceDelete, readOnly: o.ReadOnly,
 		given: o.DeploymentParameters, file: config.ParametersFile, now: o.Now, log: o.Log, vms: factory.NewVirtualMachinesClient(), arm: newResourceManager(o, pipeline),
-		removing: map[string]string{}, foretold: map[string]*growth{}, known: map[string]*known{}, unique: o.Unique,
+		removing: map[string]string{}, intended: map[string]*growth{}, known: map[string]*known{}, unique: o.Unique,
 	}
 	if s.unique == nil {
 		s.unique = unique
@@ -299,17 +299,17 @@ type pool struct {
 	members []*armcompute.VirtualMachine
 	listed  []*machine // the same
 
-	once sync.Mutex
-	told bool
+	once     sync.Mutex
+	reported bool
 }
 
 // machines are those of the list that the model came from, once; after that a list of their own.
 func (k *pool) machines(ctx context.Context, m *model) ([]*machine, error) {
 	k.once.Lock()
-	told := k.told
-	k.told = true
+	reported := k.reported
+	k.reported = true
 	k.once.Unlock()
-	if !told {
+	if !reported {
 		return k.listed, nil
 	}
 	again, err := k.model(ctx, m.name)

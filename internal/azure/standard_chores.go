@@ -43,8 +43,8 @@ const (
 // lease says until when nobody else leads; nil, or the zero time, for ever.
 type lease func() time.Time
 
-// choreWithin is what a write of a chore may take, at most, until Azure has it.
-const choreWithin = 5 * time.Second
+// taskWriteTimeout is what a write of a chore may take, at most, until Azure has it.
+const taskWriteTimeout = 5 * time.Second
 
 // outlives says whether the lease lasts longer than a write that begins now, and when it ends.
 func (l lease) outlives(now time.Time) (ends time.Time, ok bool) {
@@ -52,7 +52,7 @@ func (l lease) outlives(now time.Time) (ends time.Time, ok bool) {
 		return ends, true
 	}
 	ends = l()
-	return ends, ends.IsZero() || ends.Sub(now) >= choreWithin
+	return ends, ends.IsZero() || ends.Sub(now) >= taskWriteTimeout
 }
 
 // Lease is [cloud.Leaseholder].
@@ -74,7 +74,7 @@ func (p *Provider) carryOn(ctx context.Context) {
 		return
 	}
 	q := newQuestion(leastWait)
-	if p.doingMute {
+	if p.doingTimedOut {
 		q.patience = 0
 	}
 	p.doing = q
@@ -86,7 +86,7 @@ func (p *Provider) carryOn(ctx context.Context) {
 		defer cancel()
 		defer context.AfterFunc(caller, cancel)()
 		c.carryOn(ctx, ends)
-		return func() { p.doing, p.doingMute = nil, p.now().Sub(q.asked) > leastWait }
+		return func() { p.doing, p.doingTimedOut = nil, p.now().Sub(q.asked) > leastWait }
 	})
 	p.await(ctx, q)
 }
@@ -155,7 +155,7 @@ func (s *standard) clear(ctx context.Context, ends lease) {
 		return
 	}
 	delete(s.said, deploymentsStay)
-	unheard, now := false, s.now().UTC()
+	unanswered, now := false, s.now().UTC()
 	for _, g := range known {
 		if g.followed || !g.Over.IsZero() {
 			continue
@@ -165,10 +165,10 @@ func (s *standard) clear(ctx context.Context, ends lease) {
 		} else if !active[g.Deployment] && now.Sub(g.Begun) >= believeFor { // the list may be older than others
 			g.Over, g.Failed = now, true
 		}
-		unheard = unheard || g.Over.IsZero()
+		unanswered = unanswered || g.Over.IsZero()
 	}
 	s.growing = slices.DeleteFunc(s.growing, func(g *growth) bool { return !g.Over.IsZero() && now.Sub(g.Over) >= believeFor })
-	if left > 0 || unheard {
+	if left > 0 || unanswered {
 		s.prune = sooner(s.prune, s.now().Add(pruneEvery))
 	}
 }

@@ -114,11 +114,11 @@ func (k *pool) grow(ctx context.Context, name, version string, n int) (*accepted
 		return nil, invalid("TemplateUnfit", "deployment %q can't be replayed: %v", k.template, err)
 	}
 	k.mu.Lock()
-	g := k.foretold[strings.ToLower(name)]
+	g := k.intended[strings.ToLower(name)]
 	if g == nil || g.First != first || g.Machines != add {
 		g = &growth{Deployment: ownDeployment + k.unique(), Pool: name, First: first, Machines: add}
 	}
-	delete(k.foretold, strings.ToLower(name))
+	delete(k.intended, strings.ToLower(name))
 	g.Begun, g.followed = k.now().UTC(), true
 	k.growing, k.prune = append(k.growing, g), k.now()
 	k.mu.Unlock()
@@ -166,8 +166,8 @@ func (s *standard) lost(g *growth) {
 	s.prune = sooner(s.prune, s.now().Add(pruneEvery))
 }
 
-// foretell implements [foreteller].
-func (k *pool) foretell(name string, n int) (token string) {
+// recordIntent implements [intentRecorder].
+func (k *pool) recordIntent(name string, n int) (token string) {
 	first, err := k.free(name)
 	add := n - (&reading{machines: k.listed}).staying() - len(k.coming(name, k.members))
 	if err != nil || add <= 0 {
@@ -176,7 +176,7 @@ func (k *pool) foretell(name string, n int) (token string) {
 	g := &growth{Deployment: ownDeployment + k.unique(), Pool: name, First: first, Machines: add, Begun: k.now().UTC()}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.foretold[strings.ToLower(name)] = g
+	k.intended[strings.ToLower(name)] = g
 	return g.token()
 }
 
@@ -196,8 +196,8 @@ func (s *standard) asked(pool string) (all []string) {
 	return all
 }
 
-// heed implements [teller].
-func (s *standard) heed(token string) {
+// merge implements [teller].
+func (s *standard) merge(token string) {
 	g := &growth{}
 	if json.Unmarshal([]byte(token), g) != nil {
 		return

@@ -95,12 +95,12 @@ func (s *standard) withheld(lease lease, resource string) bool {
 	ends, ok := lease.outlives(now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	told := s.sweeper.withheld
+	reported := s.sweeper.withheld
 	s.sweeper.withheld = !ok
-	if ok || told {
+	if ok || reported {
 		return !ok
 	}
-	why := reason.New(reason.LeaseTooShort, reason.Ref{}, "ends", ends.UTC().Format(time.RFC3339), "limit", choreWithin)
+	why := reason.New(reason.LeaseTooShort, reason.Ref{}, "ends", ends.UTC().Format(time.RFC3339), "limit", taskWriteTimeout)
 	s.sweeper.refused = append(s.sweeper.refused, cloud.Refusal{At: now.UTC(), Property: "S-23", Resource: resource, Why: why.Sentence()})
 	return true
 }

@@ -341,11 +341,11 @@ func TestOldDeploymentsArePruned(t *testing.T) {
 }
 
 // builders are the other writers of a world with pools: they grow one as sluice does, by its deployment.
-type builders struct{ hands }
+type builders struct{ actors }
 
 // Writes leaves out the export of a template, which is a POST and changes nothing.
 func (b builders) Writes() int {
-	return b.hands.Writes() - b.sim.Counters()["POST deployments/exporttemplate"]
+	return b.actors.Writes() - b.sim.Counters()["POST deployments/exporttemplate"]
 }
 
 func (b builders) Resize(id cluster.GroupID, n int) {
@@ -364,10 +364,10 @@ func (b builders) Resize(id cluster.GroupID, n int) {
 }
 
 func TestPoolsKeepTheContractOverHTTP(t *testing.T) {
-	cloudtest.Run(t, func(t *testing.T) (cloud.Provider, cloudtest.Hands) {
+	cloudtest.Run(t, func(t *testing.T) (cloud.Provider, cloudtest.Actors) {
 		w := newStandardWorld(t)
 		for _, pool := range []cluster.GroupID{"agents", "render"} {
-			builders{hands{w}}.Resize(pool, 3)
+			builders{actors{w}}.Resize(pool, 3)
 			w.now = w.now.Add(5 * time.Minute)
 		}
 		arm, metadata := httptest.NewServer(w.sim), httptest.NewServer(w.sim.Metadata("server-0"))
@@ -376,7 +376,7 @@ func TestPoolsKeepTheContractOverHTTP(t *testing.T) {
 		o := w.standard("1:10:agents", "1:10:render")
 		o.Transport, o.ResourceManagerEndpoint, o.MetadataEndpoint = nil, arm.URL, metadata.URL
 		w.open(o)
-		return w.Provider, builders{hands{w}}
+		return w.Provider, builders{actors{w}}
 	})
 }
 

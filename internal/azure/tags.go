@@ -23,9 +23,9 @@ const (
 	optionTag     = setting.Option
 )
 
-// told is what the tags of a group say of its nodes. What they say wrongly is in faults, one sentence for each tag, with the remedy; the
+// reported is what the tags of a group say of its nodes. What they say wrongly is in faults, one sentence for each tag, with the remedy; the
 // rest of them counts.
-type told struct {
+type reported struct {
 	plain     map[string]string // the tags that can be labels as they are
 	labels    map[string]string // in so many words
 	taints    []corev1.Taint
@@ -36,8 +36,8 @@ type told struct {
 }
 
 // readTags takes a group's tags apart, in the order of their names: of two tags that decode to the same key the later wins.
-func readTags(tags map[string]string) told {
-	t := told{plain: map[string]string{}, labels: map[string]string{}, resources: corev1.ResourceList{}}
+func readTags(tags map[string]string) reported {
+	t := reported{plain: map[string]string{}, labels: map[string]string{}, resources: corev1.ResourceList{}}
 	for _, tag := range slices.Sorted(maps.Keys(tags)) {
 		value := tags[tag]
 		label, isLabel := strings.CutPrefix(tag, labelTag)
@@ -62,7 +62,7 @@ func readTags(tags map[string]string) told {
 }
 
 // said is what the tags promise of nodes, and what machines are made of, as [cluster.Group.Told] has it.
-func (t told) said(made string) map[string]string {
+func (t reported) said(made string) map[string]string {
 	all := map[string]string{}
 	if made += t.model; made != "" {
 		all[cluster.AboutModel] = made
@@ -79,11 +79,11 @@ func (t told) said(made string) map[string]string {
 	return all
 }
 
-func (t *told) fault(tag, value, remedy string) {
+func (t *reported) fault(tag, value, remedy string) {
 	t.faults = append(t.faults, fmt.Sprintf("tag %s=%s has no effect: %s", tag, value, remedy))
 }
 
-func (t *told) label(tag, key, value string) {
+func (t *reported) label(tag, key, value string) {
 	if !validLabel(key, value) {
 		t.fault(tag, value, fmt.Sprintf("Kubernetes allows no label %s=%s; give a name and a value that it allows", key, value))
 		return
@@ -91,7 +91,7 @@ func (t *told) label(tag, key, value string) {
 	t.labels[key] = value
 }
 
-func (t *told) taint(tag, key, value string) {
+func (t *reported) taint(tag, key, value string) {
 	v, word, _ := strings.Cut(value, ":")
 	effect := corev1.TaintEffect(word)
 	if effect != corev1.TaintEffectNoSchedule && effect != corev1.TaintEffectNoExecute && effect != corev1.TaintEffectPreferNoSchedule || !validLabel(key, v) {
@@ -101,7 +101,7 @@ func (t *told) taint(tag, key, value string) {
 	t.taints = append(t.taints, corev1.Taint{Key: key, Value: v, Effect: effect})
 }
 
-func (t *told) resource(tag, name, value string) {
+func (t *reported) resource(tag, name, value string) {
 	q, err := resource.ParseQuantity(value)
 	if err != nil || q.Sign() < 0 || len(validation.IsQualifiedName(name)) > 0 {
 		t.fault(tag, value, "give a quantity, such as 4 or 16Gi")

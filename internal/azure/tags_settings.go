@@ -17,7 +17,7 @@ const (
 
 // setting takes in what a tag says of the group in the place of a flag. Of several values those that make sense count. Of a tag that nobody
 // reads the fault lists the known ones, without the prefix that all of them have.
-func (t *told) setting(tag, prefix, value string) {
+func (t *reported) setting(tag, prefix, value string) {
 	switch row := setting.Tagged(tag); {
 	case strings.EqualFold(tag, modelTag):
 		t.model = value

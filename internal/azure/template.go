@@ -26,7 +26,7 @@ var poolTags = []string{"aks-managed-poolName", "poolName"}
 // and memory it has. Zone is where that machine will be. Allocatable is capacity less huge pages: what a kubelet reserves is learned from the
 // first node. Labels of a later rank win: tags as they are; what kubelet and the cloud controller set; what AKS would set, when that is
 // predicted; label tags. Those of the first and third rank nobody has promised: they are named in [cluster.GuessedLabels].
-func template(m *model, size catalog.Size, known bool, zone string, tags told, predict bool) *corev1.Node {
+func template(m *model, size catalog.Size, known bool, zone string, tags reported, predict bool) *corev1.Node {
 	capacity := resources(m, size, known, tags)
 	if capacity.Cpu().IsZero() || capacity.Memory().IsZero() {
 		return nil
@@ -107,7 +107,7 @@ func predicted(m *model, size catalog.Size) map[string]string {
 }
 
 // resources are the size's, the OS disk's, and what tags say instead or besides.
-func resources(m *model, size catalog.Size, known bool, tags told) corev1.ResourceList {
+func resources(m *model, size catalog.Size, known bool, tags reported) corev1.ResourceList {
 	list := corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(podsPerNode, resource.DecimalSI)}
 	if known {
 		list[corev1.ResourceCPU] = *resource.NewQuantity(int64(size.VCPUs), resource.DecimalSI)
@@ -125,7 +125,7 @@ func resources(m *model, size catalog.Size, known bool, tags told) corev1.Resour
 
 // allocatable is what a kubelet that reserves nothing gives to pods: memory that is set aside for huge pages is theirs alone. What a tag says of
 // memory stands.
-func allocatable(capacity corev1.ResourceList, tags told) corev1.ResourceList {
+func allocatable(capacity corev1.ResourceList, tags reported) corev1.ResourceList {
 	list := capacity.DeepCopy()
 	if _, said := tags.resources[corev1.ResourceMemory]; said {
 		return list

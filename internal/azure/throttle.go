@@ -54,8 +54,8 @@ type refusal struct {
 	alone bool      // another resource of the class has been answered since it was first refused
 }
 
-// othersFirst is how much longer than its class a resource rests that was refused: long enough for all others to be asked about first.
-const othersFirst = 15 * time.Second
+// othersWait is how much longer than its class a resource rests that was refused: long enough for all others to be asked about first.
+const othersWait = 15 * time.Second
 
 // forgetRefusal is how long after its time a refusal is remembered of a resource that nobody asks about.
 const forgetRefusal = 10 * time.Minute
@@ -157,12 +157,12 @@ func (g *gate) leave(k keys, resp *http.Response, err error) {
 		g.answered(k)
 	}
 	g.tally(k.class).answers[strconv.Itoa(resp.StatusCode)]++
-	g.heed(resp.Header, k, now, key != "" && key == k.resource)
+	g.merge(resp.Header, k, now, key != "" && key == k.resource)
 	if key != "" {
 		g.until[key] = latest(g.until[key], until)
 	}
 	if k.group && key != "" && key != k.resource { // whose read was refused comes last
-		g.until[k.resource] = latest(g.until[k.resource], until.Add(othersFirst))
+		g.until[k.resource] = latest(g.until[k.resource], until.Add(othersWait))
 	}
 }
 
@@ -180,20 +180,20 @@ func (g *gate) refusal(k keys, resp *http.Response) (key string, wait time.Durat
 	if resp.StatusCode < 400 || resp.StatusCode >= 500 {
 		return "", 0
 	}
-	var told answer
+	var reported answer
 	if raw, err := runtime.Payload(resp); err == nil {
-		told = parseAnswer(raw)
+		reported = parseAnswer(raw)
 	}
 	switch {
-	case told.says("SubscriptionRequestsThrottled", "TenantRequestsThrottled"):
+	case reported.says("SubscriptionRequestsThrottled", "TenantRequestsThrottled"):
 		return k.door, wait
-	case resp.StatusCode != http.StatusTooManyRequests && !told.says("TooManyRequests"):
+	case resp.StatusCode != http.StatusTooManyRequests && !reported.says("TooManyRequests"):
 		return "", 0
 	}
-	switch limits := exceeded(told, resp.Header); {
+	switch limits := exceeded(reported, resp.Header); {
 	case k.resource == "" || counts(limits, "Subscription"):
 		return k.class, wait
-	case counts(limits, "Resource") || told.says("RetryableErrorDueToAnotherOperation"):
+	case counts(limits, "Resource") || reported.says("RetryableErrorDueToAnotherOperation"):
 		return k.resource, wait
 	}
 	return anyLimit, wait
@@ -221,7 +221,7 @@ func (g *gate) guess(k keys, now, until time.Time) (key string, shut time.Time) 
 	}
 	if key == k.class {
 		for resource := range all {
-			g.until[resource] = latest(g.until[resource], shut.Add(othersFirst))
+			g.until[resource] = latest(g.until[resource], shut.Add(othersWait))
 		}
 	}
 	return key, shut
@@ -238,8 +238,8 @@ func (g *gate) answered(k keys) {
 }
 
 // exceeded are the names of the limits that a refusal says are exceeded, as "GetVMScaleSetResource" or "HighCostGet30Min".
-func exceeded(told answer, h http.Header) (limits []string) {
-	for _, l := range append(told.leaves(), told) {
+func exceeded(reported answer, h http.Header) (limits []string) {
+	for _, l := range append(reported.leaves(), reported) {
 		limits = append(limits, l.Target)
 	}
 	for _, value := range h.Values(ruleLeft) {

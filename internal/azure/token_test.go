@@ -138,13 +138,13 @@ func TestWhatATokenTakesGoesByTheProvidersClock(t *testing.T) {
 		store := &tokens{from: from, runner: goroutines{}, now: func() time.Time { return clock }}
 		one := &pipelineTokens{tokens: store}
 		ask(one)
-		if store.mute() {
+		if store.timedOut() {
 			t.Error("time in which the provider's clock stood is held against whoever gives tokens")
 		}
 		from.before = func() { clock = clock.Add(leastWait) }
 		ask(one)
-		if !store.mute() || from.asked != 2 {
-			t.Errorf("mute %v after %d requests, want it after the second, which took long", store.mute(), from.asked)
+		if !store.timedOut() || from.asked != 2 {
+			t.Errorf("mute %v after %d requests, want it after the second, which took long", store.timedOut(), from.asked)
 		}
 		time.Sleep(signInPause)
 		ask(one)

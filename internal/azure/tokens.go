@@ -135,8 +135,8 @@ func (t *tokens) signIn(ctx context.Context, s *signIn, o policy.TokenRequestOpt
 	close(s.done)
 }
 
-// mute says that no request can be made, since whoever gives tokens does not answer: nobody waits for what is asked then.
-func (t *tokens) mute() bool {
+// timedOut says that no request can be made, since whoever gives tokens does not answer: nobody waits for what is asked then.
+func (t *tokens) timedOut() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.last.Token != "" && time.Now().Before(t.last.ExpiresOn) {

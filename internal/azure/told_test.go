@@ -13,7 +13,7 @@ import (
 func TestWhatIsToldOfAGroup(t *testing.T) {
 	type set = armcompute.VirtualMachineScaleSet
 	type profile = armcompute.VirtualMachineScaleSetVMProfile
-	told := func(change func(*set, *profile)) map[string]string {
+	reported := func(change func(*set, *profile)) map[string]string {
 		m := (&scaleSets{}).translate(scaleSet("Standard_D4s_v5", func(s *set, p *profile) {
 			p.StorageProfile.ImageReference = &armcompute.ImageReference{Publisher: new("Canonical"), Version: new("latest"), ExactVersion: new("24.04.1")}
 			p.ExtensionProfile = &armcompute.VirtualMachineScaleSetExtensionProfile{Extensions: []*armcompute.VirtualMachineScaleSetExtension{{
@@ -24,9 +24,9 @@ func TestWhatIsToldOfAGroup(t *testing.T) {
 		}))
 		var g cluster.Group
 		(*facts)(nil).describe(&g, m)
-		return g.Told
+		return g.Reported
 	}
-	before := told(func(*set, *profile) {})
+	before := reported(func(*set, *profile) {})
 	if diff := cmp.Diff(map[string]string{"model": before["model"], "label pool": "batch"}, before); diff != "" || before["model"] == "" {
 		t.Fatalf("what is told (-want +got):\n%s", diff)
 	}
@@ -50,7 +50,7 @@ func TestWhatIsToldOfAGroup(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var anew string
-			for about, said := range told(tc.change) {
+			for about, said := range reported(tc.change) {
 				if before[about] != said {
 					anew += about
 				}
@@ -60,7 +60,7 @@ func TestWhatIsToldOfAGroup(t *testing.T) {
 			}
 		})
 	}
-	if none := told(func(s *set, _ *profile) { s.Properties.VirtualMachineProfile = nil }); none["model"] != "" {
+	if none := reported(func(s *set, _ *profile) { s.Properties.VirtualMachineProfile = nil }); none["model"] != "" {
 		t.Errorf("a set without a profile is told to be made of %q", none["model"])
 	}
 }

@@ -20,7 +20,7 @@ type reading struct {
 	at       time.Time     // when the machines were listed: before the model when that is younger
 	asked    fleet.Instant // that, as the ledger has it
 	whole    bool          // model and list are complete together, as doubt.go has it
-	doubt    *cloud.Error  // why they are not; nil when they are, and for a group that sluice does not manage
+	unknown  *cloud.Error  // why they are not; nil when they are, and for a group that sluice does not manage
 }
 
 // unreadable is why nothing can be made of the reading: Azure left out what tells machines apart; nil when it can be read.
@@ -42,7 +42,7 @@ func (r *reading) unreadable() error {
 // What is wrong with a group of operations, and what its next machine will be and cost, is added by the caller.
 func (r *reading) view(id cluster.GroupID, blame map[string]*cluster.Failure, known map[string]beyond) *cluster.Group {
 	g := &cluster.Group{
-		ID: id, Capacity: r.model.capacity, Size: r.model.size, Problem: r.model.unfit, OtherHands: r.model.hands,
+		ID: id, Capacity: r.model.capacity, Size: r.model.size, Problem: r.model.unfit, OtherActors: r.model.actors,
 		Read: cluster.Read{At: r.at, Complete: r.whole, Version: r.model.version},
 	}
 	seen := map[string]bool{}

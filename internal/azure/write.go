@@ -28,9 +28,9 @@ const lateRest = 10 * time.Second
 // aheadWait is how long a write waits for the record of it to be kept.
 const aheadWait = leastWait
 
-// foretell has the ledger told of a write that is about to be sent, and has it kept. It refuses the write when another process has written in the meantime
+// recordIntent has the ledger told of a write that is about to be sent, and has it kept. It refuses the write when another process has written in the meantime
 // what this one did not know of, and a removal of which nothing could be kept.
-func (p *Provider) foretell(ctx context.Context, own *group, doing string, removes bool, tell func() asked) (a asked, _ *cloud.Error) {
+func (p *Provider) recordIntent(ctx context.Context, own *group, doing string, removes bool, tell func() asked) (a asked, _ *cloud.Error) {
 	p.mu.Lock()
 	if own.asking != nil {
 		defer p.mu.Unlock()
@@ -78,7 +78,7 @@ func (p *Provider) send(ctx context.Context, own *group, doing string, wanted in
 		return p.unanswered(own, own.asking)
 	}
 	q := newQuestion(writeWait)
-	if q.doing = "write to"; own.muteWrite {
+	if q.doing = "write to"; own.writeTimedOut {
 		q.patience = writeAgain
 	}
 	own.asking, own.wanted = q, wanted
@@ -96,7 +96,7 @@ func (p *Provider) send(ctx context.Context, own *group, doing string, wanted in
 		return func() {
 			var fault *cloud.Error
 			own.asking, own.wanted, own.ahead, err = nil, 0, "", e
-			own.muteWrite = errors.As(e, &fault) && fault.Code == noAnswer
+			own.writeTimedOut = errors.As(e, &fault) && fault.Code == noAnswer
 			if q.late && e != nil {
 				p.failedLate(own, wanted, fault)
 			}
@@ -153,7 +153,7 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 	if moved {
 		return &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "ReadAgain", Message: doing + ": the group was read or written to meanwhile"}
 	}
-	asked, fault := p.foretell(ctx, own, doing, false, func() asked { return p.tellGrowth(own, wanted, makes, named) })
+	asked, fault := p.recordIntent(ctx, own, doing, false, func() asked { return p.tellGrowth(own, wanted, makes, named) })
 	if fault != nil {
 		return fault
 	}
@@ -266,7 +266,7 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 		word, remove = "deallocate", kind.park
 	}
 	doing = fmt.Sprintf("%s %s of %s", word, count(len(ids), "machine"), g.ID)
-	asked, fault := p.foretell(ctx, own, doing, true, func() asked { return p.tellRemoval(own.id, does, machinesNamed(g.Instances, ids)) })
+	asked, fault := p.recordIntent(ctx, own, doing, true, func() asked { return p.tellRemoval(own.id, does, machinesNamed(g.Instances, ids)) })
 	if fault != nil {
 		return fault
 	}

@@ -115,7 +115,7 @@ var cases = map[string]struct {
 		f.Snapshot.Group("agents").Failure = &cluster.Failure{Message: "no room in the zone"}
 	}, "no room in the zone"},
 	"the cloud repairs machines by itself": {[]string{doctor.GroupOtherHands}, func(f *doctor.Facts) {
-		f.Snapshot.Group("agents").OtherHands = []cluster.Hand{{Kind: cluster.HandRepairs, Does: "repairs restart machines", Remedy: "switch them off"}}
+		f.Snapshot.Group("agents").OtherActors = []cluster.Actor{{Kind: cluster.HandRepairs, Does: "repairs restart machines", Remedy: "switch them off"}}
 	}, "group agents: repairs restart machines"},
 	"a price is unknown": {[]string{doctor.SizeUnpriced}, func(f *doctor.Facts) { f.Azure.Unpriced = []string{"Standard_X"} }, "the price of Standard_X in westeurope"},
 	"nodes are not as described": {[]string{doctor.TemplateDrifts}, func(f *doctor.Facts) {

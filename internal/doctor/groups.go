@@ -162,7 +162,7 @@ func group(f Facts, g *cluster.Group) []Finding {
 	if joined := f.joined(g.ID); joined != nil {
 		g = joined // what its nodes taught is in it
 	}
-	for _, h := range g.OtherHands {
+	for _, h := range g.OtherActors {
 		say(Warning, GroupOtherHands, fmt.Sprintf("group %s: %s", name, h.Does), h.Remedy)
 	}
 	if !g.Usable() {

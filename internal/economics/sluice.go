@@ -139,12 +139,12 @@ func (s *Sluice) perform(f *Farm, a action.Action) {
 		if f.Release(n.Machine); shunned {
 			n.object.Spec.Taints = append(n.object.Spec.Taints, cluster.CandidateSince(epoch))
 		}
-	case action.SoftTaint:
+	case action.CandidateTaint:
 		n := s.named(a.Node)
 		n.Shunned = true
 		n.object = n.object.DeepCopy()
 		n.object.Spec.Taints = append(n.object.Spec.Taints, cluster.CandidateSince(a.Since))
-	case action.SoftUntaint:
+	case action.CandidateUntaint:
 		n := s.named(a.Node)
 		n.Shunned = false
 		n.object = n.object.DeepCopy()

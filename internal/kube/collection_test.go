@@ -142,7 +142,7 @@ func TestAPodThatWaitsIsHeardOfOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		held := f.held.objects()[0]
-		if got := held.Heard(); !got.Equal(first) || held.Message() != message {
+		if got := held.Observed(); !got.Equal(first) || held.Message() != message {
 			t.Errorf("%q: heard of at %s, want %s", held.Message(), got, first)
 		}
 		now = now.Add(time.Second)

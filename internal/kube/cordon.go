@@ -110,8 +110,8 @@ func (w Writer) Uncordon(ctx context.Context, node string, uid types.UID) error 
 	return err
 }
 
-// SoftTaint has the scheduler prefer other nodes to one that could go since then. One that bears the taint already is not written to.
-func (w Writer) SoftTaint(ctx context.Context, node string, uid types.UID, since time.Time) error {
+// CandidateTaint has the scheduler prefer other nodes to one that could go since then. One that bears the taint already is not written to.
+func (w Writer) CandidateTaint(ctx context.Context, node string, uid types.UID, since time.Time) error {
 	return w.change(ctx, "soft-taint", node, uid, func(n *corev1.Node) error {
 		if !cluster.Candidate(n) {
 			n.Spec.Taints = append(n.Spec.Taints, cluster.CandidateSince(since))
@@ -121,8 +121,8 @@ func (w Writer) SoftTaint(ctx context.Context, node string, uid types.UID, since
 	})
 }
 
-// SoftUntaint takes back what [Writer.SoftTaint] did. A node that is gone, or has nothing to be taken back, is nil.
-func (w Writer) SoftUntaint(ctx context.Context, node string, uid types.UID) error {
+// CandidateUntaint takes back what [Writer.CandidateTaint] did. A node that is gone, or has nothing to be taken back, is nil.
+func (w Writer) CandidateUntaint(ctx context.Context, node string, uid types.UID) error {
 	err := w.change(ctx, "soft-untaint", node, uid, func(n *corev1.Node) error {
 		n.Spec.Taints = otherTaints(n, cluster.CandidateTaint)
 		disown(n)
@@ -169,7 +169,7 @@ func otherTaints(n *corev1.Node, keys ...string) []corev1.Taint {
 	return slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool { return slices.Contains(keys, t.Key) })
 }
 
-// annotations are those that sluice writes on nodes while it runs. What people have it write besides is taken off by [Hands.GiveBack].
+// annotations are those that sluice writes on nodes while it runs. What people have it write besides is taken off by [Operator.GiveBack].
 var annotations = []string{cluster.MachineAnnotation, cluster.OwnerAnnotation, cluster.NoticeAnnotation, cluster.AnswerAnnotation}
 
 // annotationsOf are these, and all others of sluice's that the node bears.

@@ -251,7 +251,7 @@ func (f *feed[T, K]) advanced() time.Time {
 	return f.first.at
 }
 
-func (f *feed[T, K]) heard() time.Time {
+func (f *feed[T, K]) lastObserved() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.last

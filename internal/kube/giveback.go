@@ -38,7 +38,7 @@ type Place struct {
 // scheduling gates; then pauses and acknowledgements, and last its ConfigMap and its lease. What it does is told as it is done; nothing of it is done with dry. It may be
 // repeated, and goes on with the other objects after an error. While somebody holds the lease it is [ErrLed], unless beside: then lease and ConfigMap stay, and
 // only what is sluice's own in the latter goes.
-func (h Hands) GiveBack(ctx context.Context, at Place, dry, beside bool, now time.Time, tell func(Returned)) error {
+func (h Operator) GiveBack(ctx context.Context, at Place, dry, beside bool, now time.Time, tell func(Returned)) error {
 	holder, err := Holder(ctx, h.Client, at.Namespace, at.Lease, now)
 	if err != nil {
 		return err
@@ -49,8 +49,8 @@ func (h Hands) GiveBack(ctx context.Context, at Place, dry, beside bool, now tim
 	return errors.Join(h.Release(ctx, dry, tell), h.unpause(ctx, dry, tell), h.clearStatus(ctx, at, holder != "", dry, tell), h.dropLease(ctx, at, holder != "", dry, tell))
 }
 
-// Release is the part of [Hands.GiveBack] that sluice's own rights allow: nodes, and gates of pods.
-func (h Hands) Release(ctx context.Context, dry bool, tell func(Returned)) error {
+// Release is the part of [Operator.GiveBack] that sluice's own rights allow: nodes, and gates of pods.
+func (h Operator) Release(ctx context.Context, dry bool, tell func(Returned)) error {
 	r := resourcesOf(h.Client, "")
 	nodes, err := r.nodes.whole(ctx)
 	if err != nil {
@@ -147,7 +147,7 @@ func Holder(ctx context.Context, client kubernetes.Interface, namespace, name st
 }
 
 // unpause takes off what sluice pause and sluice acknowledge have written.
-func (h Hands) unpause(ctx context.Context, dry bool, tell func(Returned)) error {
+func (h Operator) unpause(ctx context.Context, dry bool, tell func(Returned)) error {
 	namespaces := h.Client.CoreV1().Namespaces()
 	n, err := namespaces.Get(ctx, cluster.PauseNamespace, metav1.GetOptions{})
 	if err != nil {
@@ -172,7 +172,7 @@ func (h Hands) unpause(ctx context.Context, dry bool, tell func(Returned)) error
 }
 
 // clearStatus deletes the ConfigMap; one that another process may keep loses what is sluice's own.
-func (h Hands) clearStatus(ctx context.Context, at Place, kept, dry bool, tell func(Returned)) error {
+func (h Operator) clearStatus(ctx context.Context, at Place, kept, dry bool, tell func(Returned)) error {
 	maps := h.Client.CoreV1().ConfigMaps(at.Namespace)
 	name := "ConfigMap " + at.Namespace + "/" + at.Status
 	m, err := maps.Get(ctx, at.Status, metav1.GetOptions{})
@@ -211,7 +211,7 @@ func (h Hands) clearStatus(ctx context.Context, at Place, kept, dry bool, tell f
 }
 
 // dropLease deletes a lease that nobody holds.
-func (h Hands) dropLease(ctx context.Context, at Place, held, dry bool, tell func(Returned)) error {
+func (h Operator) dropLease(ctx context.Context, at Place, held, dry bool, tell func(Returned)) error {
 	leases := h.Client.CoordinationV1().Leases(at.Namespace)
 	l, err := leases.Get(ctx, at.Lease, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || held {

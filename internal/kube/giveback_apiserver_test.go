@@ -30,7 +30,7 @@ func TestNothingIsLeftOnAnyObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := kube.Writer{Client: e.admin, Owner: "kube-system/cluster-autoscaler"}
-	hands := kube.Hands{Client: e.admin}
+	hands := kube.Operator{Client: e.admin}
 	now := time.Now()
 	uid := func(name string) *corev1.Node {
 		n, err := e.admin.CoreV1().Nodes().Create(ctx, &corev1.Node{
@@ -46,7 +46,7 @@ func TestNothingIsLeftOnAnyObject(t *testing.T) {
 	leaving, parked, soft, noticed, held, person := uid("agents-0"), uid("agents-1"), uid("agents-2"), uid("agents-3"), uid("agents-4"), uid("agents-5")
 	e.must(nil, w.Cordon(ctx, leaving.Name, leaving.UID, cluster.Removal{Since: now, Why: cluster.Idle}, machine, true))
 	e.must(nil, w.Mark(ctx, parked.Name, parked.UID, machine, now))
-	e.must(nil, w.SoftTaint(ctx, soft.Name, soft.UID, now))
+	e.must(nil, w.CandidateTaint(ctx, soft.Name, soft.UID, now))
 	e.must(nil, w.Announce(ctx, noticed.Name, noticed.UID, cluster.Notice{ID: "e", Kind: "Reboot"}))
 	e.must(nil, w.AnswerNotice(ctx, noticed.Name, noticed.UID, cluster.NoticeAnswer{ID: "e"}, true))
 	e.must(hands.Hold(ctx, held.Name, now.Add(time.Hour)))

@@ -17,15 +17,15 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// Hands write what a person asks of sluice at the command line, with that person's own rights. They change annotations and nothing else: what
+// Operator write what a person asks of sluice at the command line, with that person's own rights. They change annotations and nothing else: what
 // comes of them is decided by the sluice that leads.
-type Hands struct {
+type Operator struct {
 	Client kubernetes.Interface
 }
 
 // Pause has a group, or [cluster.AllGroups], left alone until then; a time that is not after now takes an earlier pause back. It returns what is
 // paused from now on.
-func (h Hands) Pause(ctx context.Context, group cluster.GroupID, until, now time.Time) (cluster.Pauses, error) {
+func (h Operator) Pause(ctx context.Context, group cluster.GroupID, until, now time.Time) (cluster.Pauses, error) {
 	namespaces := h.Client.CoreV1().Namespaces()
 	for range tries {
 		n, err := namespaces.Get(ctx, cluster.PauseNamespace, metav1.GetOptions{})
@@ -53,7 +53,7 @@ func (h Hands) Pause(ctx context.Context, group cluster.GroupID, until, now time
 
 // Acknowledge says that a person knows of the nodes that a group, or [cluster.AllGroups], has lost by now. It is always later than what the person, or another
 // one whose clock is ahead, has said before: sluice heeds what is newer.
-func (h Hands) Acknowledge(ctx context.Context, group cluster.GroupID, now time.Time) error {
+func (h Operator) Acknowledge(ctx context.Context, group cluster.GroupID, now time.Time) error {
 	namespaces := h.Client.CoreV1().Namespaces()
 	for range tries {
 		n, err := namespaces.Get(ctx, cluster.PauseNamespace, metav1.GetOptions{})
@@ -89,7 +89,7 @@ type Managed struct {
 
 // Managed reads what the running sluice said last. The error says why that cannot be told: the ConfigMap is not there, not for that person's eyes, too old,
 // or not a running sluice's.
-func (h Hands) Managed(ctx context.Context, now time.Time) (Managed, error) {
+func (h Operator) Managed(ctx context.Context, now time.Time) (Managed, error) {
 	m, err := h.Client.CoreV1().ConfigMaps(cluster.PauseNamespace).Get(ctx, cluster.StatusName, metav1.GetOptions{})
 	where := "ConfigMap " + cluster.PauseNamespace + "/" + cluster.StatusName
 	if err != nil {
@@ -136,17 +136,17 @@ func (h Hands) Managed(ctx context.Context, now time.Time) (Managed, error) {
 }
 
 // Hold keeps a node until then; a zero time takes an earlier hold back. It returns the node as it is from now on.
-func (h Hands) Hold(ctx context.Context, node string, until time.Time) (*corev1.Node, error) {
+func (h Operator) Hold(ctx context.Context, node string, until time.Time) (*corev1.Node, error) {
 	return h.annotate(ctx, node, cluster.HoldAnnotation, until)
 }
 
 // Drain asks for a node to be emptied and removed, at that time; a zero time takes it back. It returns the node as it is from now on.
-func (h Hands) Drain(ctx context.Context, node string, at time.Time) (*corev1.Node, error) {
+func (h Operator) Drain(ctx context.Context, node string, at time.Time) (*corev1.Node, error) {
 	return h.annotate(ctx, node, cluster.DrainAnnotation, at)
 }
 
 // annotate writes a time on a node, or takes the annotation off for a zero one.
-func (h Hands) annotate(ctx context.Context, node, key string, t time.Time) (*corev1.Node, error) {
+func (h Operator) annotate(ctx context.Context, node, key string, t time.Time) (*corev1.Node, error) {
 	nodes := h.Client.CoreV1().Nodes()
 	said := ""
 	if !t.IsZero() {

@@ -15,7 +15,7 @@ func TestWhatAPersonAsksForIsAnAnnotation(t *testing.T) {
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	c := &kubesim.Cluster{}
 	create(t, c, node("a"))
-	h := Hands{clientOf(t, c)}
+	h := Operator{clientOf(t, c)}
 	paused := func() string {
 		n, _ := kubesim.Find[*corev1.Namespace](c, "", cluster.PauseNamespace)
 		return n.Annotations[cluster.PauseAnnotation]
@@ -75,7 +75,7 @@ func TestWhatAPersonAsksForIsAnAnnotation(t *testing.T) {
 func TestAnAcknowledgementIsAlwaysNews(t *testing.T) {
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	c := &kubesim.Cluster{}
-	h := Hands{clientOf(t, c)}
+	h := Operator{clientOf(t, c)}
 	for _, step := range []struct {
 		group cluster.GroupID
 		at    time.Time
@@ -110,7 +110,7 @@ func TestAPauseThatCrossesAnotherIsNotLost(t *testing.T) {
 			})
 		}
 	})
-	p, err := Hands{Client: w.Client}.Pause(t.Context(), "agents", now.Add(time.Hour), now)
+	p, err := Operator{Client: w.Client}.Pause(t.Context(), "agents", now.Add(time.Hour), now)
 	if err != nil || len(p) != 2 {
 		t.Errorf("paused %v: %v", p, err)
 	}

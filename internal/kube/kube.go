@@ -102,7 +102,7 @@ type anyFeed interface {
 	run(context.Context)
 	state() state
 	seen() uint64
-	heard() time.Time
+	lastObserved() time.Time
 	advanced() time.Time
 	resource() string
 	forget()
@@ -343,11 +343,11 @@ func (o *Observer) Seen(resource string) uint64 {
 func (o *Observer) Silent(now time.Time) time.Duration {
 	var longest time.Duration
 	for _, f := range o.feeds {
-		longest = max(longest, now.Sub(f.heard()))
+		longest = max(longest, now.Sub(f.lastObserved()))
 	}
 	for _, f := range o.optional.running() {
 		if s := f.state(); s.everFollowed && len(s.denied) == 0 {
-			longest = max(longest, now.Sub(f.heard()))
+			longest = max(longest, now.Sub(f.lastObserved()))
 		}
 	}
 	return longest

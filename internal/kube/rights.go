@@ -107,8 +107,8 @@ func Granted(ctx context.Context, client kubernetes.Interface, right authorizati
 	return answer.Status.Allowed, nil
 }
 
-// Doubt has rights asked for anew soon: a write was refused.
-func (r *Rights) Doubt() {
+// Recheck has rights asked for anew soon: a write was refused.
+func (r *Rights) Recheck() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if due := r.now().Add(rightsDoubted - rightsAsked); due.Before(r.asked) {

@@ -397,8 +397,8 @@ func TestWhatStandsOnANodeBearsItsOwnersName(t *testing.T) {
 	cordon := func(w Writer, uid types.UID) error { return w.Cordon(t.Context(), "a", uid, removal, machine, true) }
 	mark := func(w Writer, uid types.UID) error { return w.Mark(t.Context(), "a", uid, machine, time.Time{}) }
 	uncordon := func(w Writer, uid types.UID) error { return w.Uncordon(t.Context(), "a", uid) }
-	soften := func(w Writer, uid types.UID) error { return w.SoftTaint(t.Context(), "a", uid, removal.Since) }
-	harden := func(w Writer, uid types.UID) error { return w.SoftUntaint(t.Context(), "a", uid) }
+	soften := func(w Writer, uid types.UID) error { return w.CandidateTaint(t.Context(), "a", uid, removal.Since) }
+	harden := func(w Writer, uid types.UID) error { return w.CandidateUntaint(t.Context(), "a", uid) }
 	for name, test := range map[string]struct {
 		owners []string
 		do     []func(Writer, types.UID) error
@@ -456,8 +456,8 @@ func TestTheControlPlaneIsReadByAnyOfItsRoles(t *testing.T) {
 func TestSoftTaint(t *testing.T) {
 	since := removal.Since
 	soft := cluster.CandidateSince(since)
-	soften := func(w Writer, uid types.UID) error { return w.SoftTaint(t.Context(), "a", uid, since) }
-	undo := func(w Writer, uid types.UID) error { return w.SoftUntaint(t.Context(), "a", uid) }
+	soften := func(w Writer, uid types.UID) error { return w.CandidateTaint(t.Context(), "a", uid, since) }
+	undo := func(w Writer, uid types.UID) error { return w.CandidateUntaint(t.Context(), "a", uid) }
 	for name, test := range map[string]struct {
 		do     func(Writer, types.UID) error
 		before []corev1.Taint

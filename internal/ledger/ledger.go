@@ -29,10 +29,10 @@ func New(h fleet.Horizon, now func() time.Time) *Book {
 }
 
 // Watch has a judge told of all that is written into the book from now on, but for nodes. It must not ask the book.
-func (b *Book) Watch(told func([]fleet.Observation)) {
+func (b *Book) Watch(reported func([]fleet.Observation)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.watch = told
+	b.watch = reported
 }
 
 // Horizon is the usual one with the policy's times.

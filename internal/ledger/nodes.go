@@ -82,7 +82,7 @@ func (l *look) observations() (all []fleet.Observation) {
 		}
 		for _, m := range l.identify(n) {
 			o := l.node(n, was)
-			o.Group, o.UID, o.Doubt = m.Group, m.UID, len(n.Suspects) > 0 && !n.Outlived()
+			o.Group, o.UID, o.Ambiguous = m.Group, m.UID, len(n.Suspects) > 0 && !n.Outlived()
 			if whole {
 				seen[n.Group] = append(seen[n.Group], o)
 			} else {

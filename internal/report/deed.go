@@ -61,9 +61,9 @@ func deedsOf(act action.Action, entry journal.Entry) []Deed {
 		return []Deed{{Sentence: fmt.Sprintf("name machine %s of group %s on its node %s", a.Machine.ID, a.Machine.Group, a.Node), Group: a.Machine.Group, Instance: a.Machine.ID, Node: a.Node, Because: a.Because}}
 	case action.Uncordon:
 		return []Deed{{Sentence: "uncordon node " + a.Node, Group: groupOf(entry, a.Node), Node: a.Node, Because: a.Because}}
-	case action.SoftTaint:
+	case action.CandidateTaint:
 		return []Deed{{Sentence: "put a soft taint on node " + a.Node, Group: groupOf(entry, a.Node), Node: a.Node, Because: a.Because}}
-	case action.SoftUntaint:
+	case action.CandidateUntaint:
 		return []Deed{{Sentence: "take the soft taint off node " + a.Node, Group: groupOf(entry, a.Node), Node: a.Node, Because: a.Because}}
 	case action.Evict:
 		pod := a.Namespace + "/" + a.Pod

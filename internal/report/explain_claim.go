@@ -22,7 +22,7 @@ func (x *Explanation) describeRequest(entry journal.Entry) (string, bool) {
 				x.relate(reason.Pod(p.Namespace, p.Name))
 			}
 		}
-		return fmt.Sprintf("asks for room for %s by class %s%s", plural(r.Pods(), "pod"), r.Spec.ProvisioningClassName, told(r.Status.Conditions)), true
+		return fmt.Sprintf("asks for room for %s by class %s%s", plural(r.Pods(), "pod"), r.Spec.ProvisioningClassName, conditionsText(r.Status.Conditions)), true
 	}
 	return "", false
 }
@@ -34,7 +34,7 @@ func (x *Explanation) describeBuffer(entry journal.Entry) (string, bool) {
 			continue
 		}
 		x.relateClaimed(entry, reason.NodeBuffer, "buffer")
-		return "keeps room free for pods like " + likeWhich(b.Spec) + told(b.Status.Conditions), true
+		return "keeps room free for pods like " + likeWhich(b.Spec) + conditionsText(b.Status.Conditions), true
 	}
 	return "", false
 }
@@ -59,8 +59,8 @@ func (x *Explanation) relateClaimed(entry journal.Entry, code reason.Code, fact 
 	}
 }
 
-// told is what an object has been told by its conditions.
-func told(conditions []metav1.Condition) string {
+// conditionsText is what an object has been told by its conditions.
+func conditionsText(conditions []metav1.Condition) string {
 	if len(conditions) == 0 {
 		return "; it has been told nothing yet"
 	}

@@ -35,12 +35,12 @@ func (e End) sentence(subject reason.Ref, now time.Time) string {
 // No timer of anything else is among them.
 func (x *Explanation) await(entry journal.Entry) {
 	now := entry.Seen.Time
-	inVain := map[reason.Code]bool{} // what was done for these reasons came to nothing
+	aborted := map[reason.Code]bool{} // what was done for these reasons came to nothing
 	for _, d := range x.Deeds {
-		inVain[d.Because.Code] = d.Status() == memory.Failed || d.Status() == memory.Refused
+		aborted[d.Because.Code] = d.Status() == memory.Failed || d.Status() == memory.Refused
 	}
 	for _, r := range x.Because {
-		if at, what := r.Ends(now); what != "" && !inVain[r.Code] {
+		if at, what := r.Ends(now); what != "" && !aborted[r.Code] {
 			x.Ends = append(x.Ends, End{cmp.Or(r.About, x.Subject), r.Code, at, what})
 		}
 	}

@@ -25,13 +25,13 @@ type Log struct {
 	groupless  time.Time                // when it was last said that there is no group; zero while there is one
 	groups     map[cluster.GroupID]bool // of the cycle before
 	taken      map[cluster.GroupID]cluster.Taken
-	hands      map[string]bool // what of the cloud's own hands was said: group and kind
+	actors     map[string]bool // what of the cloud's own hands was said: group and kind
 	lacks      []string        // what was said of missing rights
 }
 
 // NewLog is a Log that has said nothing yet.
 func NewLog(to *slog.Logger) *Log {
-	return &Log{to: to, troubles: map[cluster.GroupID]string{}, hands: map[string]bool{}}
+	return &Log{to: to, troubles: map[cluster.GroupID]string{}, actors: map[string]bool{}}
 }
 
 // Report writes the lines of a completed cycle that took so long.
@@ -53,7 +53,7 @@ func (l *Log) Report(ctx context.Context, entry journal.Entry, took time.Duratio
 	}
 	l.warnOfNoGroup(ctx, to, entry)
 	l.reportTroubles(ctx, to, entry)
-	l.reportHands(ctx, to, entry)
+	l.reportActors(ctx, to, entry)
 	l.reportOthers(ctx, to, entry)
 	l.reportLacks(ctx, to, entry)
 	to.LogAttrs(ctx, slog.LevelDebug, "cycle done", slog.Duration("took", took),
@@ -140,18 +140,18 @@ func (l *Log) reportTroubles(ctx context.Context, to *slog.Logger, entry journal
 	l.troubles = now
 }
 
-// reportHands warns once of each setting by which the cloud changes machines by itself, for as long as it stands.
-func (l *Log) reportHands(ctx context.Context, to *slog.Logger, entry journal.Entry) {
+// reportActors warns once of each setting by which the cloud changes machines by itself, for as long as it stands.
+func (l *Log) reportActors(ctx context.Context, to *slog.Logger, entry journal.Entry) {
 	now := map[string]bool{}
 	for _, g := range entry.Seen.Groups {
-		for _, h := range g.OtherHands {
+		for _, h := range g.OtherActors {
 			key := string(g.ID) + " " + string(h.Kind)
-			if now[key] = true; !l.hands[key] {
+			if now[key] = true; !l.actors[key] {
 				to.LogAttrs(ctx, slog.LevelWarn, "the cloud changes machines by itself", slog.String("group", string(g.ID)), slog.String("code", string(h.Kind)), slog.String("why", h.Does+": "+h.Remedy))
 			}
 		}
 	}
-	l.hands = now
+	l.actors = now
 }
 
 // reportLacks warns once of what sluice does not do for want of rights, for as long as it is so, and tells when it is over.

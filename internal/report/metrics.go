@@ -45,7 +45,7 @@ type tallied struct {
 
 // groupMetrics have one series for each node group.
 type groupMetrics struct {
-	capacity, min, max, nodes, backoff, hands *prometheus.GaugeVec
+	capacity, min, max, nodes, backoff, actors *prometheus.GaugeVec
 }
 
 // NewMetrics are metrics with all counters of known labels at zero, with those of the Go runtime and of the process.
@@ -74,7 +74,7 @@ func NewMetrics() *Metrics {
 			max:      gauges(r, "sluice_group_max", "Most machines the group may have.", "group"),
 			nodes:    gauges(r, "sluice_group_nodes", "Nodes of the group.", "group"),
 			backoff:  gauges(r, "sluice_group_backoff", "1 while the group may not grow because of a failure.", "group"),
-			hands:    gauges(r, "sluice_group_other_hands", "1 while a setting lets the cloud restart, delete or size machines of the group by itself.", "group", "kind"),
+			actors:   gauges(r, "sluice_group_other_hands", "1 while a setting lets the cloud restart, delete or size machines of the group by itself.", "group", "kind"),
 		},
 		compatible: newCompatible(r),
 	}

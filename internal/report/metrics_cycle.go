@@ -12,7 +12,7 @@ import (
 
 // actionKinds, statuses and podOutcomes have series from the start, so that a first increase is seen as one.
 var (
-	actionKinds = []action.Action{action.SetCapacity{}, action.Cordon{}, action.Mark{}, action.Uncordon{}, action.SoftTaint{}, action.SoftUntaint{}, action.Evict{}, action.DeleteInstances{}, action.DeleteNode{}, action.OpenGate{}, action.AnswerNotice{}, action.AnswerRequest{}, action.AnswerBuffer{}, action.AskExpander{}}
+	actionKinds = []action.Action{action.SetCapacity{}, action.Cordon{}, action.Mark{}, action.Uncordon{}, action.CandidateTaint{}, action.CandidateUntaint{}, action.Evict{}, action.DeleteInstances{}, action.DeleteNode{}, action.OpenGate{}, action.AnswerNotice{}, action.AnswerRequest{}, action.AnswerBuffer{}, action.AskExpander{}}
 	statuses    = []memory.Status{memory.Accepted, memory.Refused, memory.Failed, memory.Skipped, memory.Deferred, memory.Asked}
 	podOutcomes = []action.Outcome{action.PodScheduling, action.PodWaiting, action.PodGrows, action.PodRescues, action.PodStuck, action.PodIgnored}
 )
@@ -96,7 +96,7 @@ func (m *Metrics) reportGroups(entry journal.Entry, counted census) {
 	m.groups.max.Reset()
 	m.groups.nodes.Reset()
 	m.groups.backoff.Reset()
-	m.groups.hands.Reset()
+	m.groups.actors.Reset()
 	for _, g := range entry.Seen.Groups {
 		id := string(g.ID)
 		if g.Capacity >= 0 {
@@ -107,8 +107,8 @@ func (m *Metrics) reportGroups(entry journal.Entry, counted census) {
 		m.groups.nodes.WithLabelValues(id).Set(float64(nodes[g.ID]))
 		_, resting := find(counted.groups[g.ID].verdict.Because, reason.GroupBackoff)
 		m.groups.backoff.WithLabelValues(id).Set(indicator(resting))
-		for _, h := range g.OtherHands {
-			m.groups.hands.WithLabelValues(id, string(h.Kind)).Set(1)
+		for _, h := range g.OtherActors {
+			m.groups.actors.WithLabelValues(id, string(h.Kind)).Set(1)
 		}
 	}
 }

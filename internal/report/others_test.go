@@ -69,7 +69,7 @@ func TestTheActsOfOthersAreToldOnce(t *testing.T) {
 	w.group("agents", 1, 30, 1)
 	w.group("render", 0, 3, 1)
 	w.groups[0].Taken = cluster.Taken{Machines: 20, First: noon, Last: noon}
-	w.groups[0].OtherHands = []cluster.Hand{{Kind: cluster.HandRepairs, Does: "repairs restart machines", Remedy: "switch them off"}}
+	w.groups[0].OtherActors = []cluster.Actor{{Kind: cluster.HandRepairs, Does: "repairs restart machines", Remedy: "switch them off"}}
 	client, out := fake.NewClientset(), &bytes.Buffer{}
 	events, log := &Events{Client: client}, NewLog(slog.New(slog.NewTextHandler(out, nil)))
 	for cycle := range 9 {

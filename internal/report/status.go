@@ -47,9 +47,9 @@ type Status struct {
 	// under a key of its own, and written as soon as it changes. A nil func keeps nothing.
 	Operations func() []byte
 
-	// Heed is told what another process has put under that key since this one read or wrote it last, nil for nothing: both believe that they lead. What Operations
+	// Merge is told what another process has put under that key since this one read or wrote it last, nil for nothing: both believe that they lead. What Operations
 	// says afterwards counts that in. Its error keeps [Status.Ahead] from writing, and nothing else. A nil func is told nothing.
-	Heed func([]byte) error
+	Merge func([]byte) error
 
 	last     document                 // what the ConfigMap says, as far as known
 	kept     own                      // what else of sluice's it has
@@ -132,9 +132,9 @@ func (s *Status) send(ctx context.Context, doc document, keep own, ahead bool) e
 		if err != nil {
 			return err
 		}
-		if m != nil && s.Heed != nil && m.Data[cluster.OperationsKey] != s.kept.operations {
+		if m != nil && s.Merge != nil && m.Data[cluster.OperationsKey] != s.kept.operations {
 			s.kept.operations = m.Data[cluster.OperationsKey]
-			if err := s.Heed([]byte(s.kept.operations)); err != nil && ahead {
+			if err := s.Merge([]byte(s.kept.operations)); err != nil && ahead {
 				return err
 			}
 			keep.operations = string(s.Operations())
@@ -149,7 +149,7 @@ func (s *Status) send(ctx context.Context, doc document, keep own, ahead bool) e
 	return nil
 }
 
-// Ahead keeps what [Status.Operations] says now, before it is done; the rest stays as it is. Nothing is kept when [Status.Heed] has an error, which is returned.
+// Ahead keeps what [Status.Operations] says now, before it is done; the rest stays as it is. Nothing is kept when [Status.Merge] has an error, which is returned.
 func (s *Status) Ahead(ctx context.Context) error {
 	if err := s.recall(ctx); err != nil {
 		return err

@@ -125,7 +125,7 @@ func documentOf(entry journal.Entry) document {
 		if g.Problem != "" {
 			problems = append(problems, fmt.Sprintf("Node group %s: %s.", g.ID, g.Problem))
 		}
-		for _, h := range g.OtherHands {
+		for _, h := range g.OtherActors {
 			problems = append(problems, fmt.Sprintf("Node group %s: %s: %s.", g.ID, h.Does, h.Remedy))
 		}
 	}

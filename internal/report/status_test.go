@@ -320,7 +320,7 @@ func TestWhatAnotherProcessHasWrittenIsHeeded(t *testing.T) {
 			client := fake.NewClientset()
 			known := "own"
 			var heard []string
-			s := &Status{Client: client, Operations: func() []byte { return []byte(known) }, Heed: func(theirs []byte) error {
+			s := &Status{Client: client, Operations: func() []byte { return []byte(known) }, Merge: func(theirs []byte) error {
 				heard = append(heard, string(theirs))
 				known += ", " + string(theirs)
 				return errors.New("there is another one")
@@ -356,7 +356,7 @@ func TestWhatAnotherProcessHasWrittenIsHeeded(t *testing.T) {
 func TestTwoProcessesThatWriteAtOnce(t *testing.T) {
 	client := fake.NewClientset()
 	var heard []string
-	s := &Status{Client: client, Operations: func() []byte { return []byte("own") }, Heed: func(theirs []byte) error {
+	s := &Status{Client: client, Operations: func() []byte { return []byte("own") }, Merge: func(theirs []byte) error {
 		heard = append(heard, string(theirs))
 		return errors.New("there is another one")
 	}}

@@ -81,7 +81,7 @@ func (w *world) turnAgents(ctx context.Context) error {
 		case len(announced) == 0 && h.Quiet():
 			h.next = time.Time{}
 		case !w.now().Before(h.next):
-			h.next = w.now().Add(h.Turn(ctx))
+			h.next = w.now().Add(h.Cycle(ctx))
 		}
 	}
 	return nil

@@ -206,7 +206,7 @@ type notes struct {
 func (n *notes) keep(there []byte, ahead bool) error {
 	if !bytes.Equal(there, n.wrote) {
 		n.wrote = there
-		if err := n.provider.HeedOperations(there); err != nil && ahead {
+		if err := n.provider.MergeOperations(there); err != nil && ahead {
 			return err
 		}
 	}

@@ -119,7 +119,7 @@ func (h *whims) act(seen *cluster.Snapshot) action.Action {
 		}
 	case 9:
 		if n := one(h, from.Nodes); n != nil {
-			return action.SoftTaint{Node: n.Name(), UID: n.Object.UID, Since: seen.Time.Truncate(time.Second)}
+			return action.CandidateTaint{Node: n.Name(), UID: n.Object.UID, Since: seen.Time.Truncate(time.Second)}
 		}
 	case 10:
 		if n := one(h, from.Nodes); n != nil {

@@ -150,7 +150,7 @@ func (s *sound) judge() {
 			continue
 		}
 		may, told := view.May(group, f.vmid), s.told[f.group]
-		truth := fleettest.Truth{State: f.state, Changed: f.changed, Own: f.own, Told: told.Add(-moment - s.off)}
+		truth := fleettest.Truth{State: f.state, Changed: f.changed, Own: f.own, Reported: told.Add(-moment - s.off)}
 		switch {
 		case may == 0 && (f.state.Has(fleet.Gone|fleet.Leaving) || told.Sub(f.changed) < moment): // no list since could show it
 		case may != 0 && truth.Sound(may, now, h):

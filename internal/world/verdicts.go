@@ -153,9 +153,9 @@ func subject(a action.Action) (kind, name string) {
 		return "node", a.Node
 	case action.Uncordon:
 		return "node", a.Node
-	case action.SoftTaint:
+	case action.CandidateTaint:
 		return "node", a.Node
-	case action.SoftUntaint:
+	case action.CandidateUntaint:
 		return "node", a.Node
 	case action.DeleteNode:
 		return "node", a.Node

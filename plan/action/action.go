@@ -71,16 +71,16 @@ type Uncordon struct {
 	Because reason.Reason `json:"because"`
 }
 
-// SoftTaint has the scheduler prefer other nodes to one that could go.
-type SoftTaint struct {
+// CandidateTaint has the scheduler prefer other nodes to one that could go.
+type CandidateTaint struct {
 	Node    string        `json:"node"`
 	UID     types.UID     `json:"uid"`
 	Since   time.Time     `json:"since"` // when it could first go
 	Because reason.Reason `json:"because"`
 }
 
-// SoftUntaint takes that back.
-type SoftUntaint struct {
+// CandidateUntaint takes that back.
+type CandidateUntaint struct {
 	Node    string        `json:"node"`
 	UID     types.UID     `json:"uid"`
 	Because reason.Reason `json:"because"`
@@ -168,9 +168,9 @@ func (Mark) isAction() {}
 
 func (Uncordon) isAction() {}
 
-func (SoftTaint) isAction() {}
+func (CandidateTaint) isAction() {}
 
-func (SoftUntaint) isAction() {}
+func (CandidateUntaint) isAction() {}
 
 func (Evict) isAction() {}
 

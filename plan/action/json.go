@@ -33,9 +33,9 @@ func KindOf(a Action) string {
 		return "Mark"
 	case Uncordon:
 		return "Uncordon"
-	case SoftTaint:
+	case CandidateTaint:
 		return "SoftTaint"
-	case SoftUntaint:
+	case CandidateUntaint:
 		return "SoftUntaint"
 	case Evict:
 		return "Evict"
@@ -98,9 +98,9 @@ func readAction(e envelope) (Action, error) {
 	case "Uncordon":
 		return read[Uncordon](e.Action)
 	case "SoftTaint":
-		return read[SoftTaint](e.Action)
+		return read[CandidateTaint](e.Action)
 	case "SoftUntaint":
-		return read[SoftUntaint](e.Action)
+		return read[CandidateUntaint](e.Action)
 	case "Evict":
 		return read[Evict](e.Action)
 	case "DeleteInstances":

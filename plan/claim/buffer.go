@@ -112,7 +112,7 @@ func (d *Claims) believe(b *buffer) (m measure, unclear string) {
 		return m, "its status does not say for how many pods it is; let sluice work that out by --capacity-buffer-controller-enabled"
 	}
 	if m, unclear = d.likeTemplate(b, s.PodTemplateRef.Name); unclear == "" {
-		m.pods = min(max(0, int(*s.Replicas)), mostPretended)
+		m.pods = min(max(0, int(*s.Replicas)), mostVirtual)
 	}
 	return m, unclear
 }
@@ -122,7 +122,7 @@ func (d *Claims) likeTemplate(b *buffer, name string) (m measure, unclear string
 	if t == nil {
 		return m, fmt.Sprintf("there is no PodTemplate %s in its namespace; create it", name)
 	}
-	return measure{pod: pretend(podOf(t, b.Namespace, b.Name, b.CreationTimestamp)), template: t}, ""
+	return measure{pod: virtual(podOf(t, b.Namespace, b.Name, b.CreationTimestamp)), template: t}, ""
 }
 
 // scaled is a pretended pod like the newest one of what the buffer's reference names, or as its template says where it has none, and how many of them there
@@ -152,11 +152,11 @@ func (d *Claims) scaled(b *buffer) (*cluster.Pod, int) {
 		if t == nil {
 			return nil, 0
 		}
-		return pretend(withoutClaims(podOf(t, b.Namespace, b.Name, b.CreationTimestamp))), 0
+		return virtual(withoutClaims(podOf(t, b.Namespace, b.Name, b.CreationTimestamp))), 0
 	}
 	o := newest.Class.Object()
 	o.Name, o.CreationTimestamp, o.Status = b.Name, b.CreationTimestamp, corev1.PodStatus{}
-	return pretend(withoutClaims(o)), n
+	return virtual(withoutClaims(o)), n
 }
 
 // withoutClaims leaves out of a pod what its controller's other pods do not share.
@@ -185,7 +185,7 @@ func (b *buffer) count(p *cluster.Pod, scaled *int) (n int, unclear string) {
 	if most == math.MaxInt {
 		return 0, "it does not say how many pods; give replicas, limits, or a percentage of a scalableRef"
 	}
-	return min(most, mostPretended), ""
+	return min(most, mostVirtual), ""
 }
 
 // within is how many pods that ask for so much stay within the limits.

@@ -18,11 +18,11 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// mostPretended is how many pods a claim may be for: more would cost memory and no cluster has so many.
-const mostPretended = 50_000
+// mostVirtual is how many pods a claim may be for: more would cost memory and no cluster has so many.
+const mostVirtual = 50_000
 
-// pretend is the record of a pretended pod like o.
-func pretend(o *corev1.Pod) *cluster.Pod { return new(cluster.Classes).Pod(ungated(o)) }
+// virtual is the record of a pretended pod like o.
+func virtual(o *corev1.Pod) *cluster.Pod { return new(cluster.Classes).Pod(ungated(o)) }
 
 // ungated is the pod as it is when it may run: without gates, and asking for what the API server would have it ask for.
 func ungated(o *corev1.Pod) *corev1.Pod {

@@ -161,8 +161,8 @@ func (d *Claims) enter(q *request, used consumed) {
 	}
 	expires := q.CreationTimestamp.Add(requestTries)
 	switch {
-	case all > mostPretended:
-		q.say(action.ClaimOver, why(reason.RequestTooLarge, "pods", all, "most", mostPretended))
+	case all > mostVirtual:
+		q.say(action.ClaimOver, why(reason.RequestTooLarge, "pods", all, "most", mostVirtual))
 		q.answer(cluster.RequestFailed, metav1.ConditionTrue, failedToCreatePods)
 	case !d.Now.Before(expires):
 		q.say(action.ClaimOver, why(reason.RequestOutdated, "limit", requestTries))
@@ -206,7 +206,7 @@ func (d *Claims) claimOf(q *request, templates []*corev1.PodTemplate, come int, 
 	for i, set := range q.Spec.PodSets {
 		n := max(0, int(set.Count)-come)
 		come -= int(set.Count) - n
-		p := pretend(podOf(templates[i], q.Namespace, q.Name, q.CreationTimestamp))
+		p := virtual(podOf(templates[i], q.Namespace, q.Name, q.CreationTimestamp))
 		d.Claims(c, p, n, !booked && !q.isCheck())
 		if c.Gang != nil {
 			c.Gang.Least += n

@@ -195,8 +195,8 @@ func (fl *Failures) takenAway(n *cluster.Node) (uid, zone string, taken bool) {
 		return n.Was().UID, n.Object.Labels[corev1.LabelTopologyZone], gone
 	}
 	if in.State == cluster.StateDeleting || in.Stopped() {
-		_, onLadder := cluster.RemovalOf(n.Object)
-		return in.UID, in.Zone, !onLadder
+		_, leaves := cluster.RemovalOf(n.Object)
+		return in.UID, in.Zone, !leaves
 	}
 	notice, _ := cluster.NoticeOf(n.Object)
 	return in.UID, in.Zone, notice.Kind == "Preempt"

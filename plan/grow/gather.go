@@ -63,7 +63,7 @@ func (bu *Bursts) newcomers(c *Candidates, group int, after time.Time) bool {
 			continue
 		}
 		for _, at := range w.Pods {
-			if bu.Waiting[at].Heard().After(after) {
+			if bu.Waiting[at].Observed().After(after) {
 				came++
 			}
 		}
@@ -91,7 +91,7 @@ func (bu *Bursts) cameSince(since time.Time) (came []time.Time, queued bool) {
 		}
 		if bu.queues(p) {
 			queue = append(queue, p.Namespace)
-		} else if at := p.Heard(); at.After(since) {
+		} else if at := p.Observed(); at.After(since) {
 			came, burst[p.Namespace] = append(came, at), true
 		}
 	}

@@ -20,8 +20,8 @@ type headroom struct {
 	empty int   // machines that carry nothing but daemons, those that are coming included
 	free  int64 // thousandths of cores
 
-	leaves map[string]space // of the group's nodes that count, what of the headroom leaves with them, by name
-	ladder []spare          // nodes on the removal ladder that could be room again
+	leaves   map[string]space // of the group's nodes that count, what of the headroom leaves with them, by name
+	cordoned []spare          // nodes on the removal ladder that could be room again
 }
 
 // space is what one machine has for pods.
@@ -83,11 +83,11 @@ func (hr *Headrooms) countHeadroom() {
 			continue
 		}
 		rescued := hr.TakenBack(name)
-		removal, onLadder := cluster.RemovalOf(n.Object)
+		removal, leaves := cluster.RemovalOf(n.Object)
 		switch {
-		case onLadder && !rescued:
+		case leaves && !rescued:
 			if n.Instance.State == cluster.StateRunning && cluster.Ready(n.Object) {
-				st.Headroom.ladder = append(st.Headroom.ladder, spare{name, removal.Since, hr.space(h)})
+				st.Headroom.cordoned = append(st.Headroom.cordoned, spare{name, removal.Since, hr.space(h)})
 			}
 		case !n.Object.Spec.Unschedulable || rescued:
 			own := hr.space(h)
@@ -125,10 +125,10 @@ func (hr *Headrooms) freeMilli(h scheduling.Handle) int64 {
 // takeBack takes nodes from the ladder that the headroom lacks, the one cordoned last first: it has lost least.
 func (hr *Headrooms) takeBack(st *Order) {
 	own := st.Headroom
-	slices.SortStableFunc(own.ladder, func(a, b spare) int {
+	slices.SortStableFunc(own.cordoned, func(a, b spare) int {
 		return cmp.Or(b.since.Compare(a.since), cmp.Compare(a.node, b.node))
 	})
-	for _, s := range own.ladder {
+	for _, s := range own.cordoned {
 		if !(own.empty < own.machines && s.empty || own.free < own.milli && s.free > 0) {
 			continue
 		}

@@ -16,7 +16,7 @@ import (
 
 // remedy is what would have to be different for an empty machine of the group to take such pods, which it refuses for these reasons. It is
 // nil when no such change is known: what is said would be enough.
-func (s *stance) remedy(d *Stuck, q *inquiry, why []reason.Reason) *reason.Reason {
+func (s *standing) remedy(d *Stuck, q *inquiry, why []reason.Reason) *reason.Reason {
 	var changes, taints []string
 	stays := map[string][]string{} // startup taints, by who takes them off
 	tooSmall := false
@@ -81,7 +81,7 @@ func taintKey(taint string) string {
 }
 
 // note is the group's reason under that key. Thousands of pods share a few of them.
-func (s *stance) note(key string, code reason.Code, facts ...any) *reason.Reason {
+func (s *standing) note(key string, code reason.Code, facts ...any) *reason.Reason {
 	r := s.notes[key]
 	if r == nil {
 		if s.notes == nil {
@@ -96,7 +96,7 @@ func (s *stance) note(key string, code reason.Code, facts ...any) *reason.Reason
 
 // labels are the labels that the group's machines lack for the pods, as changes; size says whether it takes another size. It is not ok where one
 // label would have to have two values.
-func (s *stance) labels(q *inquiry) (changes []string, size, ok bool) {
+func (s *standing) labels(q *inquiry) (changes []string, size, ok bool) {
 	unmet, ok := scheduling.Unmet(q.pod.Class, s.Template.Labels)
 	changed := maps.Clone(s.Template.Labels)
 	for _, r := range unmet {
@@ -130,7 +130,7 @@ func (s *stance) labels(q *inquiry) (changes []string, size, ok bool) {
 }
 
 // sized says whether how much a machine has of the resource is a matter of its size.
-func (s *stance) sized(resource corev1.ResourceName) bool {
+func (s *standing) sized(resource corev1.ResourceName) bool {
 	if resource == corev1.ResourceCPU || resource == corev1.ResourceMemory {
 		return true
 	}
@@ -144,13 +144,13 @@ func (s *stance) sized(resource corev1.ResourceName) bool {
 }
 
 // promised says whether the group's size has such devices, which its machines did not announce.
-func (s *stance) promised(resource corev1.ResourceName) bool {
+func (s *standing) promised(resource corev1.ResourceName) bool {
 	own := s.Sizes.Find(s.Size)
 	return own != nil && own.Device == resource && s.offers(resource) < int64(own.Devices)
 }
 
 // size says which size would do: the smallest of the family that the group's machines are of, else the cheapest of all; "" when none would.
-func (s *stance) size(d *Stuck, q *inquiry) string {
+func (s *standing) size(d *Stuck, q *inquiry) string {
 	if s.rooms == nil {
 		s.makeRooms(d)
 	}
@@ -175,7 +175,7 @@ func (s *stance) size(d *Stuck, q *inquiry) string {
 }
 
 // first is the first size that would do, of one family or of all; nil when none would.
-func (s *stance) first(q *inquiry, family string) *cluster.Size {
+func (s *standing) first(q *inquiry, family string) *cluster.Size {
 	if !holds(s.largest, q.needs) {
 		return nil
 	}
@@ -200,7 +200,7 @@ func holds(room, needs []int64) bool {
 // makeRooms works out what an empty machine of every size would have left, by dimension. Its daemons take what they take of the group's
 // machines; what these hold back for themselves it holds back as well, and more in proportion when it is larger. What is no matter of the size
 // is left open.
-func (s *stance) makeRooms(d *Stuck) {
+func (s *standing) makeRooms(d *Stuck) {
 	resources := d.Check.Resources()
 	own := s.Sizes.Find(s.Size)
 	s.rooms, s.largest = make([][]int64, len(s.Sizes.All)), make([]int64, len(resources))
@@ -244,7 +244,7 @@ func (s *stance) makeRooms(d *Stuck) {
 }
 
 // offers is what an empty machine of the group offers of a resource, daemons included: thousandths of cores, else whole ones.
-func (s *stance) offers(name corev1.ResourceName) int64 {
+func (s *standing) offers(name corev1.ResourceName) int64 {
 	q := s.Template.Status.Allocatable[name]
 	if name == corev1.ResourceCPU {
 		return q.MilliValue()
@@ -270,7 +270,7 @@ func heldBack(has, mine, offered int64) int64 {
 }
 
 // welcome says whether the pods let their node be of that size, as far as its labels tell.
-func (s *stance) welcome(q *inquiry, z *cluster.Size) bool {
+func (s *standing) welcome(q *inquiry, z *cluster.Size) bool {
 	if len(q.pod.Spec.NodeSelector) == 0 && q.pod.Spec.Affinity == nil {
 		return true
 	}

@@ -18,15 +18,15 @@ import (
 // Misses is why groups do not hold the pods that are stuck. What was found of pods that do not mind others holds for as long as the groups stand
 // as they do.
 type Misses struct {
-	allowed *policy.Policy
-	stances []*stance                  // of the snapshot's groups, as they stood last
-	last    map[*cluster.Class]*missed // what the last cycle found
-	now     map[*cluster.Class]*missed // what this one has found, or found to hold
-	untold  *missed                    // what is said of pods that are not asked about
+	allowed   *policy.Policy
+	standings []*standing                // of the snapshot's groups, as they stood last
+	last      map[*cluster.Class]*missed // what the last cycle found
+	now       map[*cluster.Class]*missed // what this one has found, or found to hold
+	untold    *missed                    // what is said of pods that are not asked about
 }
 
-// stance is what a group says to every pod alike.
-type stance struct {
+// standing is what a group says to every pod alike.
+type standing struct {
 	*Order
 	digest uint64         // of an empty machine, in each zone
 	turns  string         // of its zones, and until when some are passed over
@@ -95,9 +95,9 @@ func (m *Misses) learn(of *cluster.Class, found *missed) {
 // look sees how the groups stand now.
 func (m *Misses) look(d *Stuck) {
 	total := d.limits.totals()
-	now := make([]*stance, len(d.Snapshot.Groups))
+	now := make([]*standing, len(d.Snapshot.Groups))
 	for i, g := range d.Snapshot.Groups {
-		st := &stance{Order: d.Groups[g.ID], total: total}
+		st := &standing{Order: d.Groups[g.ID], total: total}
 		if now[i] = st; st.known() {
 			for _, zone := range st.Sites() {
 				st.digest = 31*st.digest + d.Check.Digest(d.Machines.Template(st.Incoming, zone))
@@ -105,14 +105,14 @@ func (m *Misses) look(d *Stuck) {
 			st.turns = d.failures.turnsOf(st.Order)
 		}
 	}
-	if m.allowed != d.Policy || !slices.EqualFunc(m.stances, now, (*stance).same) {
+	if m.allowed != d.Policy || !slices.EqualFunc(m.standings, now, (*standing).same) {
 		m.last, m.now = nil, nil
 	}
-	m.allowed, m.stances = d.Policy, now
+	m.allowed, m.standings = d.Policy, now
 }
 
 // same says whether the group says the same to every pod.
-func (s *stance) same(o *stance) bool {
+func (s *standing) same(o *standing) bool {
 	return s.ID == o.ID && s.Size == o.Size && s.Sizes == o.Sizes && s.digest == o.digest && s.turns == o.turns && sameReason(s.Blocked, o.Blocked) && sameReason(s.PassedOver, o.PassedOver)
 }
 
@@ -136,13 +136,13 @@ func (m *Misses) find(d *Stuck, stuck []*wanted) []*missed {
 		kind := d.Check.Kind(w.Of)
 		q := kinds[kind]
 		if q == nil {
-			q = &inquiry{pod: d.Waiting[w.Pods[w.Served]], depends: depends, needs: d.Check.Needs(w.Of), misses: make([]miss, len(m.stances))}
+			q = &inquiry{pod: d.Waiting[w.Pods[w.Served]], depends: depends, needs: d.Check.Needs(w.Of), misses: make([]miss, len(m.standings))}
 			kinds[kind] = q
 			open = append(open, q)
 		}
 		q.of = append(q.of, i)
 	}
-	for at, st := range m.stances {
+	for at, st := range m.standings {
 		if st.known() && len(open) > 0 {
 			st.askAll(d, at, open)
 		}
@@ -151,7 +151,7 @@ func (m *Misses) find(d *Stuck, stuck []*wanted) []*missed {
 	for i, q := range open {
 		answers[i] = m.nearest(d, q)
 	}
-	for at, st := range m.stances {
+	for at, st := range m.standings {
 		if st.known() && len(open) > 0 {
 			st.wordAll(d, at, open)
 		}
@@ -172,7 +172,7 @@ func (m *Misses) find(d *Stuck, stuck []*wanted) []*missed {
 // later are the kinds of pods that are not asked about, nil where all are: those whose oldest pod is younger than the oldest ones of as many kinds as
 // [mostAsked] allows. So a tenant whose pods no group holds does not take the time and the memory of the others'.
 func (m *Misses) later(d *Stuck, stuck []*wanted) map[int]bool {
-	most := max(1, mostAsked/max(1, len(m.stances)))
+	most := max(1, mostAsked/max(1, len(m.standings)))
 	if len(stuck) <= most {
 		return nil
 	}
@@ -189,7 +189,7 @@ func (m *Misses) later(d *Stuck, stuck []*wanted) map[int]bool {
 }
 
 // askAll asks an empty machine of the group about all open inquiries: in the zone in which it comes nearest to taking the pods.
-func (s *stance) askAll(d *Stuck, at int, open []*inquiry) {
+func (s *standing) askAll(d *Stuck, at int, open []*inquiry) {
 	for i, zone := range s.Sites() {
 		d.Machines.OnEmpty(s.Order.Incoming, zone, func(h scheduling.Handle) {
 			s.free = d.Check.Free(h)
@@ -244,7 +244,7 @@ func (a miss) compare(b miss) int {
 }
 
 // ask asks an empty machine of the group, which is open, how far it is from holding the pods.
-func (s *stance) ask(d *Stuck, q *inquiry, h scheduling.Handle) miss {
+func (s *standing) ask(d *Stuck, q *inquiry, h scheduling.Handle) miss {
 	n := d.Check.Causes(q.pod, h)
 	if n == 0 {
 		return miss{}
@@ -259,7 +259,7 @@ func (s *stance) ask(d *Stuck, q *inquiry, h scheduling.Handle) miss {
 }
 
 // wordAll has the group word its refusals for the inquiries to which it is one of the nearest.
-func (s *stance) wordAll(d *Stuck, at int, open []*inquiry) {
+func (s *standing) wordAll(d *Stuck, at int, open []*inquiry) {
 	for i, zone := range s.Sites() {
 		var its []*inquiry
 		for _, q := range open {
@@ -289,7 +289,7 @@ func (s *stance) wordAll(d *Stuck, at int, open []*inquiry) {
 // holds says whether what was found before would be found again.
 func (m *Misses) holds(d *Stuck, of *missed) bool {
 	for i, at := range of.limited {
-		if !sameReason(of.limits[i], m.stances[at].limited(d)) {
+		if !sameReason(of.limits[i], m.standings[at].limited(d)) {
 			return false
 		}
 	}
@@ -297,15 +297,15 @@ func (m *Misses) holds(d *Stuck, of *missed) bool {
 }
 
 // known says whether an empty machine of the group can be asked: what it is is known, whether or not the group may grow now.
-func (s *stance) known() bool { return s.Template != nil }
+func (s *standing) known() bool { return s.Template != nil }
 
 // unread says whether nothing is known of the group since it could not be read.
-func (s *stance) unread() bool {
+func (s *standing) unread() bool {
 	return !s.known() && s.Blocked != nil && (s.Blocked.Code == reason.GroupUnreadable || s.Blocked.Code == reason.GroupIncomplete)
 }
 
 // limited says why the group may not add a machine, nil when it may.
-func (s *stance) limited(d *Stuck) *reason.Reason {
+func (s *standing) limited(d *Stuck) *reason.Reason {
 	if !s.asked {
 		s.asked, s.limit = true, d.limits.limit(s.Order, s.total, 0)
 	}
@@ -317,7 +317,7 @@ func (s *stance) limited(d *Stuck) *reason.Reason {
 func (m *Misses) nearest(d *Stuck, q *inquiry) *missed {
 	a := &missed{}
 	held, unread := false, []string(nil)
-	for at, st := range m.stances {
+	for at, st := range m.standings {
 		one := &q.misses[at]
 		held = held || one.far == 0 && st.known()
 		if st.unread() {
@@ -345,7 +345,7 @@ func (m *Misses) nearest(d *Stuck, q *inquiry) *missed {
 	q.told = q.told[:min(len(q.told), mostTold)]
 	sum := reason.New(reason.NoGroupFits, reason.Ref{})
 	switch {
-	case len(m.stances) == 0:
+	case len(m.standings) == 0:
 		sum = reason.New(reason.NoGroupFound, reason.Ref{})
 	case held:
 		sum = reason.New(reason.NoGroupGrows, reason.Ref{})
@@ -364,7 +364,7 @@ func (m *Misses) word(q *inquiry, a *missed) {
 			a.because = append(a.because, *also)
 		}
 	}
-	if more := len(m.stances) - len(q.told); more > 0 {
+	if more := len(m.standings) - len(q.told); more > 0 {
 		a.because = append(a.because, reason.New(reason.MoreGroups, reason.Ref{}, "groups", more))
 	}
 	q.misses, q.told = nil, nil

@@ -13,7 +13,7 @@ func (d *Growth) trial() (undo func()) {
 	seen, placed, was := *d.View, *d.Room, *d
 	limits, chain, joint := *d.Limits, *d.Chain, *d.Joint
 	if d.Witness != nil {
-		d.Witness = &hearsay{to: d.Witness}
+		d.Witness = &laterWitness{to: d.Witness}
 	}
 	queue, needs := *d.Queue, d.Needs.Clone()
 	queue.PodVerdicts, placed.Opened = slices.Clone(d.PodVerdicts), slices.Clone(d.Opened)
@@ -41,28 +41,30 @@ func (d *Growth) trial() (undo func()) {
 	}
 }
 
-// hearsay keeps what a witness is to hear until it is certain.
-type hearsay struct {
+// laterWitness keeps what a witness is to hear until it is certain.
+type laterWitness struct {
 	to   place.Witness
 	tell []func()
 }
 
 // Opens is told later.
-func (h *hearsay) Opens(machine string, g cluster.GroupID) {
+func (h *laterWitness) Opens(machine string, g cluster.GroupID) {
 	h.tell = append(h.tell, func() { h.to.Opens(machine, g) })
 }
 
 // Closes is told later.
-func (h *hearsay) Closes(machine string) { h.tell = append(h.tell, func() { h.to.Closes(machine) }) }
+func (h *laterWitness) Closes(machine string) {
+	h.tell = append(h.tell, func() { h.to.Closes(machine) })
+}
 
 // Places is told later.
-func (h *hearsay) Places(p *cluster.Pod, node string) {
+func (h *laterWitness) Places(p *cluster.Pod, node string) {
 	h.tell = append(h.tell, func() { h.to.Places(p, node) })
 }
 
 // tellAll tells the witness what came of the last trial.
 func (d *Growth) tellAll() {
-	if h, waits := d.Witness.(*hearsay); waits {
+	if h, waits := d.Witness.(*laterWitness); waits {
 		for _, tell := range h.tell {
 			tell()
 		}

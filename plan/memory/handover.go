@@ -34,13 +34,13 @@ func (g GroupMemory) handed(now time.Time, allowed *policy.Policy) (h Handed, so
 		}
 		return b
 	}
-	h = Handed{Backoff: lately(g.Backoff), Rest: lately(g.Rest), Vain: lately(g.Vain)}
+	h = Handed{Backoff: lately(g.Backoff), Rest: lately(g.Rest), AbortedDrain: lately(g.AbortedDrain)}
 	for zone, b := range g.Astray {
 		if b = lately(b); b != (Backoff{}) {
 			h.Astray = With(h.Astray, zone, b)
 		}
 	}
-	some = h.Backoff != (Backoff{}) || h.Rest != (Backoff{}) || h.Vain != (Backoff{}) || h.Astray != nil
+	some = h.Backoff != (Backoff{}) || h.Rest != (Backoff{}) || h.AbortedDrain != (Backoff{}) || h.Astray != nil
 	if h.Backoff != (Backoff{}) {
 		h.Noticed = g.Noticed
 	}
@@ -54,7 +54,7 @@ func (g GroupMemory) handed(now time.Time, allowed *policy.Policy) (h Handed, so
 func (b Breakers) Memory(now time.Time) Memory {
 	var groups map[cluster.GroupID]GroupMemory
 	for id, h := range b.Groups {
-		g := GroupMemory{Breaker: h.Breaker, Backoff: h.Backoff.from(now), Rest: h.Rest.from(now), Vain: h.Vain.from(now), Noticed: h.Noticed}
+		g := GroupMemory{Breaker: h.Breaker, Backoff: h.Backoff.from(now), Rest: h.Rest.from(now), AbortedDrain: h.AbortedDrain.from(now), Noticed: h.Noticed}
 		for zone, b := range h.Astray {
 			g.Astray = With(g.Astray, zone, b.from(now))
 		}

@@ -66,22 +66,22 @@ type Removing struct {
 
 // GroupMemory is what is remembered of one group.
 type GroupMemory struct {
-	Requested  time.Time `json:"requested,omitzero"`  // when the cloud last accepted a growth
-	Decided    time.Time `json:"decided,omitzero"`    // the cycle that decided it: pods that came later are none of those that it was for
-	Asks       int       `json:"asks,omitempty"`      // growths in a row, each less than two windows of bursts after the one before
-	Capacity   int       `json:"capacity,omitempty"`  // the capacity it accepted then
-	Noticed    time.Time `json:"noticed,omitzero"`    // the last failure already counted
-	Backoff    Backoff   `json:"backoff,omitzero"`    // from growth
-	Rest       Backoff   `json:"rest,omitzero"`       // from deleting machines
-	Vain       Backoff   `json:"vain,omitzero"`       // from emptying nodes of pods
-	Breaker    Breaker   `json:"breaker,omitzero"`    // of machines that never become nodes
-	Deleted    time.Time `json:"deleted,omitzero"`    // when the cloud last accepted a deletion of its machines
-	Deletion   Deletion  `json:"deletion,omitzero"`   // the last one that was seen to end
-	Uncordoned time.Time `json:"uncordoned,omitzero"` // when one of its nodes could last not be tainted for removal
-	Attaches   Attaches  `json:"attaches,omitzero"`   // what kubelets of its nodes said last
-	Boot       Boot      `json:"boot,omitzero"`       // what its nodes showed last
-	Races      int       `json:"races,omitempty"`     // growths in a row that lost a race
-	Repeats    int       `json:"repeats,omitempty"`   // growths in a row to a capacity that the cloud had just accepted, as no read showed it
+	Requested    time.Time `json:"requested,omitzero"`  // when the cloud last accepted a growth
+	Decided      time.Time `json:"decided,omitzero"`    // the cycle that decided it: pods that came later are none of those that it was for
+	Asks         int       `json:"asks,omitempty"`      // growths in a row, each less than two windows of bursts after the one before
+	Capacity     int       `json:"capacity,omitempty"`  // the capacity it accepted then
+	Noticed      time.Time `json:"noticed,omitzero"`    // the last failure already counted
+	Backoff      Backoff   `json:"backoff,omitzero"`    // from growth
+	Rest         Backoff   `json:"rest,omitzero"`       // from deleting machines
+	AbortedDrain Backoff   `json:"vain,omitzero"`       // from emptying nodes of pods
+	Breaker      Breaker   `json:"breaker,omitzero"`    // of machines that never become nodes
+	Deleted      time.Time `json:"deleted,omitzero"`    // when the cloud last accepted a deletion of its machines
+	Deletion     Deletion  `json:"deletion,omitzero"`   // the last one that was seen to end
+	Uncordoned   time.Time `json:"uncordoned,omitzero"` // when one of its nodes could last not be tainted for removal
+	Attaches     Attaches  `json:"attaches,omitzero"`   // what kubelets of its nodes said last
+	Boot         Boot      `json:"boot,omitzero"`       // what its nodes showed last
+	Races        int       `json:"races,omitempty"`     // growths in a row that lost a race
+	Repeats      int       `json:"repeats,omitempty"`   // growths in a row to a capacity that the cloud had just accepted, as no read showed it
 
 	// Awaited are the machines by zone that a group over several zones has when all are there that it was asked for, as was assumed then; nil
 	// when that is no question. Astray are zones that machines did not come up in although that was assumed: see [grow.Growth.NoticeStrays].
@@ -245,11 +245,11 @@ type Grant struct {
 // Handed is what is handed on of one group.
 type Handed struct {
 	Breaker
-	Backoff Backoff            `json:"backoff,omitzero"` // as in [GroupMemory], and so the others
-	Rest    Backoff            `json:"rest,omitzero"`
-	Vain    Backoff            `json:"vain,omitzero"`
-	Noticed time.Time          `json:"noticed,omitzero"`
-	Astray  map[string]Backoff `json:"astray,omitempty"`
+	Backoff      Backoff            `json:"backoff,omitzero"` // as in [GroupMemory], and so the others
+	Rest         Backoff            `json:"rest,omitzero"`
+	AbortedDrain Backoff            `json:"vain,omitzero"`
+	Noticed      time.Time          `json:"noticed,omitzero"`
+	Astray       map[string]Backoff `json:"astray,omitempty"`
 }
 
 // Breakers are what a process that takes over begins with: what failed before, and what counts for a window, cannot be seen any more.

@@ -23,12 +23,12 @@ func (v *Facts) Name() string { return v.NodeName }
 
 // look looks at a node.
 func (d *View) look(n *cluster.Node) *Facts {
-	v := &Facts{Node: n, Instance: n.Instance, NodeName: n.Name(), Of: -1, Ready: cluster.Ready(n.Object), shunned: cluster.Candidate(n.Object)}
+	v := &Facts{Node: n, Instance: n.Instance, NodeName: n.Name(), Of: -1, Ready: cluster.Ready(n.Object), steered: cluster.Candidate(n.Object)}
 	v.Takes = v.Ready && !n.Object.Spec.Unschedulable && !cluster.Noticed(n.Object)
 	if g := d.groups[n.Group]; g != nil {
 		v.Of = int32(g.At)
 	}
-	v.Removal, v.OnLadder = cluster.RemovalOf(n.Object)
+	v.Removal, v.Leaves = cluster.RemovalOf(n.Object)
 	v.Where, v.marked = d.Where(n), marked(n)
 	v.owned = n.Instance == nil && cluster.OwnerOf(n.Object) != ""
 	_, v.answered = cluster.AnswerOf(n.Object)
@@ -53,7 +53,7 @@ func (d *View) look(n *cluster.Node) *Facts {
 	if v.Resource, v.Used, leaving = d.Check.Load(n); leaving {
 		v.Passing = true
 		there = slices.DeleteFunc(slices.Clone(there), func(p *cluster.Pod) bool {
-			return !d.Belongs(p, v) && (p.Overstayed(d.Now) || v.OnLadder && d.Policy.Outlasted(p, v.Where, v.Removal.Since, d.Now))
+			return !d.Belongs(p, v) && (p.Overstayed(d.Now) || v.Leaves && d.Policy.Outlasted(p, v.Where, v.Removal.Since, d.Now))
 		})
 		v.Resource, v.Used = d.Check.Utilization(n.Object, there)
 	}
@@ -64,7 +64,7 @@ func (d *View) look(n *cluster.Node) *Facts {
 	if v.Resource != corev1.ResourceCPU && v.Resource != corev1.ResourceMemory {
 		v.Threshold = g.Removal.Utilization.GPUThreshold
 	}
-	if v.Used > v.Threshold && !v.OnLadder && !v.Asked && slices.ContainsFunc(there, func(p *cluster.Pod) bool { return !p.Daemon() && !d.Policy.Expendable(p) }) {
+	if v.Used > v.Threshold && !v.Leaves && !v.Asked && slices.ContainsFunc(there, func(p *cluster.Pod) bool { return !p.Daemon() && !d.Policy.Expendable(p) }) {
 		say(action.NodeKeep, d.busy(v))
 		return v
 	}
@@ -84,7 +84,7 @@ func (d *View) look(n *cluster.Node) *Facts {
 		}
 	}
 	switch {
-	case v.OnLadder || v.Asked || len(v.Movers) == 0:
+	case v.Leaves || v.Asked || len(v.Movers) == 0:
 	case lasts != nil:
 		say(action.NodeKeep, *lasts)
 	case v.Used > v.Threshold:
@@ -168,15 +168,15 @@ func (d *View) untouched(v *Facts) (action.Outcome, []reason.Reason, bool) {
 		return action.NodeHold, []reason.Reason{reason.New(reason.NodeAmbiguous, about, "instances", names)}, true
 	case n.Group == "" || d.groups[n.Group] == nil:
 		return keep(reason.NodeUnmanaged)
-	case v.Controls && !d.Policy.Removal.ControlPlane && !(v.OnLadder && n.Instance != nil): // which is given back
+	case v.Controls && !d.Policy.Removal.ControlPlane && !(v.Leaves && n.Instance != nil): // which is given back
 		return keep(reason.NodeControlPlane)
-	case d.groups[n.Group].Servers && !(v.OnLadder && n.Instance != nil):
+	case d.groups[n.Group].Servers && !(v.Leaves && n.Instance != nil):
 		return action.NodeKeep, []reason.Reason{d.Controlled(n.Group)}, true
 	case n.Parked.UID != "":
 		return action.NodeParked, []reason.Reason{reason.New(reason.NodeMachineParked, about, "instance", n.Parked.ID)}, true
 	case !v.Ready && WasParked(n) && d.Restarts(n):
 		return keep(reason.NodeStarting, "age", d.Waited(n.Instance))
-	case v.OnLadder:
+	case v.Leaves:
 		return "", nil, false
 	case n.Instance == nil:
 		return "", nil, false
@@ -185,15 +185,15 @@ func (d *View) untouched(v *Facts) (action.Outcome, []reason.Reason, bool) {
 	case cluster.Noticed(n.Object) && !n.CameTrue():
 		return action.NodeKeep, []reason.Reason{Noticed(n)}, true
 	case d.ofIncumbent(n) != nil:
-		return action.NodeKeep, inVain(n, *d.ofIncumbent(n)), true
+		return action.NodeKeep, keptMeanwhile(n, *d.ofIncumbent(n)), true
 	case n.Object.Spec.Unschedulable:
-		return action.NodeKeep, inVain(n, reason.New(reason.NodeHeldByPerson, about)), true
+		return action.NodeKeep, keptMeanwhile(n, reason.New(reason.NodeHeldByPerson, about)), true
 	case cluster.Kept(n.Object):
-		return action.NodeKeep, inVain(n, reason.New(reason.NodeScaleDownOff, about)), true
+		return action.NodeKeep, keptMeanwhile(n, reason.New(reason.NodeScaleDownOff, about)), true
 	case d.Held(n) != nil:
-		return action.NodeKeep, inVain(n, *d.Held(n)), true
+		return action.NodeKeep, keptMeanwhile(n, *d.Held(n)), true
 	case n.Instance.Protected:
-		return action.NodeKeep, inVain(n, reason.New(reason.NodeProtected, about, "instance", n.Instance.ID)), true
+		return action.NodeKeep, keptMeanwhile(n, reason.New(reason.NodeProtected, about, "instance", n.Instance.ID)), true
 	case len(n.Awaits) > 0 && d.Starting(n):
 		return keep(reason.NodeAwaitsDevices, "age", Age(d.Now, n.Object.CreationTimestamp), "devices", deviceNames(n))
 	case d.Starting(n) && v.Ready && len(d.AwaitsTaint(n)) > 0:
@@ -223,8 +223,8 @@ func (d *View) Controlled(g cluster.GroupID) reason.Reason {
 	return reason.New(reason.GroupControlPlane, reason.Group(string(g)), "role", string(d.groups[g].ControlPlane))
 }
 
-// inVain is why people keep the node, and that another one has asked for it to be emptied meanwhile, where that is so.
-func inVain(n *cluster.Node, why reason.Reason) []reason.Reason {
+// keptMeanwhile is why people keep the node, and that another one has asked for it to be emptied meanwhile, where that is so.
+func keptMeanwhile(n *cluster.Node, why reason.Reason) []reason.Reason {
 	all := []reason.Reason{why}
 	if asked := AskedFor(n); asked != nil {
 		all = append(all, *asked)

@@ -15,7 +15,7 @@ func (d *View) NoticeLost() {
 		return
 	}
 	for _, g := range d.Snapshot.Groups {
-		for _, in := range d.groups[g.ID].Nodeless {
+		for _, in := range d.groups[g.ID].Unregistered {
 			if !waitedFor(d.groups[g.ID], in) {
 				continue
 			}
@@ -82,7 +82,7 @@ func (d *View) here(in *cluster.Instance) bool {
 
 // hereOf is how many such machines the group has.
 func (d *View) hereOf(st *GroupFacts) (n int) {
-	for _, in := range st.Nodeless {
+	for _, in := range st.Unregistered {
 		if d.here(in) {
 			n++
 		}

@@ -40,12 +40,12 @@ func (st *GroupFacts) Standing() int { return st.standing }
 // Deleting is [cluster.Group.Deleting], counted once a cycle.
 func (st *GroupFacts) Deleting() int { return st.deleting }
 
-// callRoll counts the group's machines.
-func callRoll(g *cluster.Group) roll {
-	r := roll{deleting: g.Deleting(), standing: g.Standing(), usable: g.Usable()}
+// count counts the group's machines.
+func count(g *cluster.Group) counts {
+	r := counts{deleting: g.Deleting(), standing: g.Standing(), usable: g.Usable()}
 	for _, in := range g.Instances {
 		if in.Node == "" {
-			r.Nodeless = append(r.Nodeless, in)
+			r.Unregistered = append(r.Unregistered, in)
 		} else {
 			r.Nodes++
 		}
@@ -63,7 +63,7 @@ func (d *View) leavesSpot(v *Facts) bool {
 	if g == nil || !g.Spot {
 		return false
 	}
-	return v.noticed || !v.OnLadder && (v.Instance == nil || v.Instance.State == cluster.StateDeleting || v.Instance.Stopped())
+	return v.noticed || !v.Leaves && (v.Instance == nil || v.Instance.State == cluster.StateDeleting || v.Instance.Stopped())
 }
 
 // Noticed is what the cloud has announced to the node's machine.

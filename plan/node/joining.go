@@ -42,7 +42,7 @@ const longestKept = memory.Day
 // nodes are not Ready, or a Ready one is young.
 func (d *View) LearnBoots() {
 	joins := func(g *cluster.Group) bool {
-		return len(d.groups[g.ID].Nodeless) > 0 || g.Learned != nil && d.Now.Sub(g.Learned.Born) < d.Policy.Growth.Node.ProvisionTime
+		return len(d.groups[g.ID].Unregistered) > 0 || g.Learned != nil && d.Now.Sub(g.Learned.Born) < d.Policy.Growth.Node.ProvisionTime
 	}
 	if len(d.Memo.Passing) == 0 && !slices.ContainsFunc(d.Snapshot.Groups, joins) {
 		return
@@ -98,8 +98,8 @@ func (d *View) IsLate(st *GroupFacts, in *cluster.Instance) (limit time.Duration
 // Unjoined are the group's machines that never became nodes although they have had their time. One that is lost was a node.
 func (d *View) Unjoined(st *GroupFacts) []*cluster.Instance {
 	var all []*cluster.Instance
-	for _, in := range st.Nodeless {
-		if in.State.Expected() && !d.lost[in.UID] && d.Overdue(st, in) && d.Suspect(in) == nil && d.Snapshot.Stray(in.ComputerName) == nil {
+	for _, in := range st.Unregistered {
+		if in.State.Expected() && !d.lost[in.UID] && d.Overdue(st, in) && d.Suspect(in) == nil && d.Snapshot.Orphan(in.ComputerName) == nil {
 			all = append(all, in)
 		}
 	}

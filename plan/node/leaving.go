@@ -13,11 +13,11 @@ import (
 func (d *View) contractFor(g *cluster.Group) contract {
 	id, limits := fleet.GroupID(g.ID), d.Policy.Fleet(g)
 	limits.Planned = true
-	return contract{Ladder: d.Fleet.Batch(id, limits), Leave: d.Fleet.Batch(id, limits)}
+	return contract{Leaving: d.Fleet.Batch(id, limits), Leave: d.Fleet.Batch(id, limits)}
 }
 
-// Nodeless is a machine that has no node.
-func (d *View) Nodeless(in *cluster.Instance) Exit {
+// Unregistered is a machine that has no node.
+func (d *View) Unregistered(in *cluster.Instance) Exit {
 	return Exit{fleet.Delete, fleet.Target{UID: fleet.UID(in.UID), ID: string(in.ID), Forced: d.Policy.Removal.Forces(in)}}
 }
 
@@ -35,7 +35,7 @@ func (d *View) HeldBy(about reason.Ref, st *GroupFacts, r *fleet.Refusal) []reas
 		if !until.IsZero() {
 			word = until.Format(time.RFC3339)
 		}
-		lost := reason.New(reason.GroupLost, reason.Group(string(st.ID)), "machines", st.Contract.Ladder.Lost(), "until", word)
+		lost := reason.New(reason.GroupLost, reason.Group(string(st.ID)), "machines", st.Contract.Leaving.Lost(), "until", word)
 		if c := &st.Contract; c.Lost == nil || !until.IsZero() && (c.until.IsZero() || until.Before(c.until)) {
 			c.Lost, c.until = &lost, until
 		}

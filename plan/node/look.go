@@ -22,7 +22,7 @@ func NewView(s *cluster.Snapshot, allowed *policy.Policy, m memory.Memory, check
 	pauses := s.Objects.Pauses()
 	for i, g := range s.Groups {
 		st := &GroupFacts{
-			Group: g, roll: callRoll(g), At: i, Removal: allowed.Removal.Of(g.Options), Servers: g.ControlPlane != "" && !allowed.Removal.ControlPlane,
+			Group: g, counts: count(g), At: i, Removal: allowed.Removal.Of(g.Options), Servers: g.ControlPlane != "" && !allowed.Removal.ControlPlane,
 			Paused: v.pause(g, pauses), Contract: v.contractFor(g),
 		}
 		v.groups[g.ID], v.Listed = st, append(v.Listed, st)

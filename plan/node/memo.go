@@ -44,7 +44,7 @@ func (p *Memo) Look(d *View, seen *cluster.Snapshot) {
 	if len(p.Said) != len(nodes) || len(before) != len(nodes) {
 		p.Said, before = make([]action.Verdict, len(nodes)), make([]*Facts, len(nodes))
 	}
-	p.Facts, p.Watched, p.Shunned, p.Doubtful = sights, p.Watched[:0], p.Shunned[:0], nil
+	p.Facts, p.Watched, p.Steered, p.Doubtful = sights, p.Watched[:0], p.Steered[:0], nil
 	p.Noticed, p.Spot, p.Marked, p.Owned, p.Working, p.Passing = nil, nil, nil, nil, p.Working[:0], p.Passing[:0]
 	for i, v := range sights {
 		if v.plain {
@@ -68,15 +68,15 @@ func (p *Memo) Look(d *View, seen *cluster.Snapshot) {
 		if v.doubtful {
 			p.Doubtful = append(p.Doubtful, v.Node)
 		}
-		if v.shunned {
-			p.Shunned = append(p.Shunned, i)
+		if v.steered {
+			p.Steered = append(p.Steered, i)
 		}
 		if v.works {
 			p.Working = append(p.Working, i)
 		}
 		if v.Settled && !v.Passing {
 			p.Said[i] = v.Verdict
-			v.plain = !(v.marked || v.owned || v.noticed || v.answered || v.leavesSpot || v.doubtful || v.shunned || v.works)
+			v.plain = !(v.marked || v.owned || v.noticed || v.answered || v.leavesSpot || v.doubtful || v.steered || v.works)
 		} else {
 			p.Said[i] = action.Verdict{}
 			p.Watched = append(p.Watched, i)

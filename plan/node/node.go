@@ -67,7 +67,7 @@ type Facts struct {
 	Passing  bool              // time alone makes it another one: a starting node grows old, a deleted pod overstays
 	Ready    bool
 	Takes    bool // pods may go there: it is Ready and not cordoned
-	OnLadder bool // removal is what its taint says
+	Leaves   bool // removal is what its taint says
 	Asked    bool // a person has asked for it: see [AskedFor]
 	Controls bool // it runs the control plane or etcd
 	Clings   bool // pods of it would return: see [policy.Returns]
@@ -80,7 +80,7 @@ type Facts struct {
 	Consent   Consent
 
 	Verdict    action.Verdict // without an outcome there is more to be said
-	shunned    bool           // the scheduler prefers others
+	steered    bool           // the scheduler prefers others
 	works      bool           // it holds pods of Jobs
 	marked     bool           // its mark is to be changed
 	owned      bool           // it has no machine, and bears the name of a sluice
@@ -97,7 +97,7 @@ type Facts struct {
 // GroupFacts is what a group shows within one cycle.
 type GroupFacts struct {
 	*cluster.Group
-	roll
+	counts
 	At        int             // its place among the snapshot's groups
 	Removal   policy.Removal  // that holds for its nodes
 	Servers   bool            // it has control-plane nodes, which are not opted in: nothing is done to it (S-17)
@@ -106,14 +106,14 @@ type GroupFacts struct {
 	Paused    *reason.Reason  // that somebody has paused it, nil when nobody has
 }
 
-// roll is what a group's machines come to.
-type roll struct {
-	Nodeless []*cluster.Instance // machines without a node, whatever they do, in their order
-	Faulty   []*cluster.Instance // machines that failed, in their order
-	Nodes    int                 // machines with a node
-	deleting int
-	standing int
-	usable   bool // see [cluster.Group.Usable]
+// counts is what a group's machines come to.
+type counts struct {
+	Unregistered []*cluster.Instance // machines without a node, whatever they do, in their order
+	Faulty       []*cluster.Instance // machines that failed, in their order
+	Nodes        int                 // machines with a node
+	deleting     int
+	standing     int
+	usable       bool // see [cluster.Group.Usable]
 }
 
 // Memo are what nodes show by themselves, kept from cycle to cycle.
@@ -123,7 +123,7 @@ type Memo struct {
 	Noticed  []*cluster.Node  // of the same nodes those to whose machines the cloud has announced something, or where an answer to that still stands
 	Spot     []*cluster.Node  // of the same nodes those whose spot machines may be taken away
 	Doubtful []*cluster.Node  // of the same nodes those that could be a machine to which they are not joined, in their order
-	Shunned  []int            // nodes that bear a soft taint
+	Steered  []int            // nodes that bear a soft taint
 	Marked   []*cluster.Node  // of the same nodes those whose mark is to be changed
 	Working  []int            // of the same nodes those that hold pods of Jobs
 	Watched  []int            // nodes that each cycle judges: what becomes of them depends on more than they show
@@ -133,8 +133,8 @@ type Memo struct {
 
 // contract is what the safety contract says of a group within one cycle, by the ledger of machines. The zero value forbids nothing: nobody keeps a ledger.
 type contract struct {
-	Ladder *fleet.Batch // machines whose nodes are on the ladder or step on it
-	Leave  *fleet.Batch // machines whose removal this cycle asks for
+	Leaving *fleet.Batch // machines whose nodes are on the ladder or step on it
+	Leave   *fleet.Batch // machines whose removal this cycle asks for
 
 	Lost  *reason.Reason // that it keeps machines of lost nodes, nil when it keeps none
 	until time.Time      // when it lets the first of them go, zero when nobody knows

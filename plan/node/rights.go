@@ -18,7 +18,7 @@ func Permitted(actions []action.Action, lacks cluster.Lacks) []action.Action {
 		switch a.(type) {
 		case action.Evict:
 			return lacks.Has(cluster.EvictPods)
-		case action.Cordon, action.Mark, action.Uncordon, action.SoftTaint, action.SoftUntaint, action.AnswerNotice:
+		case action.Cordon, action.Mark, action.Uncordon, action.CandidateTaint, action.CandidateUntaint, action.AnswerNotice:
 			return halted
 		}
 		return false

@@ -54,8 +54,8 @@ func (cm *Arrivals) open() {
 
 // Arriving says whether a node that is not Ready is room that is coming: its machine runs, and nobody has cordoned it.
 func (cm *Arrivals) Arriving(n *cluster.Node) bool {
-	_, onLadder := cluster.RemovalOf(n.Object)
-	return cm.Starting(n) && n.Instance != nil && n.Instance.State.Expected() && !onLadder && !n.Object.Spec.Unschedulable
+	_, leaves := cluster.RemovalOf(n.Object)
+	return cm.Starting(n) && n.Instance != nil && n.Instance.State.Expected() && !leaves && !n.Object.Spec.Unschedulable
 }
 
 // expected counts the machines of a group that have no node yet but should become one: those listed as creating or running
@@ -66,7 +66,7 @@ func (cm *Arrivals) expected(st *Incoming) (machines, unanswered int) {
 		return 0, 0
 	}
 	listed := 0
-	for _, in := range st.Nodeless {
+	for _, in := range st.Unregistered {
 		if cm.Comes(st.GroupFacts, in) {
 			if _, late := cm.IsLate(st.GroupFacts, in); late {
 				st.Late = append(st.Late, in)

@@ -19,7 +19,7 @@ type Demand struct {
 	priority int32             // of each
 	Gang     *Gang             // that they are of, nil when each is for itself
 	seats    []scheduling.Seat // of those that have a place, in their order
-	berth    *berth            // their places in the last cycle, nil when they had none
+	reserved *reserved         // their places in the last cycle, nil when they had none
 
 	Claim    *Claim // that they are pretended for, nil for pods that are there
 	Consumes string // the request that they take their room from, "" for none
@@ -32,12 +32,12 @@ type demandKey struct {
 	judged bool
 }
 
-// berth is the places that pods of one class had in the last cycle and that are still there. What has been kept is taken off.
-type berth struct {
+// reserved is the places that pods of one class had in the last cycle and that are still there. What has been kept is taken off.
+type reserved struct {
 	seats         []scheduling.Seat // all of them: first those on nodes that are there, then those on machines that are coming
 	there, coming []scheduling.Seat // the same
 	demands       int               // that share them
-	lodged        bool              // some of the pods stand there: see [scheduling.Checker.Lodge]
+	stands        bool              // some of the pods stand there: see [scheduling.Checker.Lodge]
 }
 
 // judge notes whether groups may grow for the demand's pods.

@@ -76,18 +76,18 @@ func (d *Room) fitsNode(h scheduling.Handle) reason.Reason {
 // rescueNodes lets pods take back nodes from the ladder whose machine is not being deleted yet. Every such node that any
 // waiting pod fits is taken back, one after the other, the one cordoned last first: it has lost least.
 func (d *Room) rescueNodes() {
-	type rung struct {
+	type leaving struct {
 		node  *cluster.Node
 		since time.Time
 	}
-	var rungs []rung
+	var cordoned []leaving
 	d.Watch(func(_ int, v *node.Facts) {
-		if n := v.Node; v.OnLadder && v.Removal.Why != cluster.AskedFor && n.Instance != nil && (n.Instance.State == cluster.StateRunning || n.Instance.State.Expected() && node.WasParked(n)) && v.Ready {
-			rungs = append(rungs, rung{n, v.Removal.Since})
+		if n := v.Node; v.Leaves && v.Removal.Why != cluster.AskedFor && n.Instance != nil && (n.Instance.State == cluster.StateRunning || n.Instance.State.Expected() && node.WasParked(n)) && v.Ready {
+			cordoned = append(cordoned, leaving{n, v.Removal.Since})
 		}
 	})
-	sort.SliceStable(rungs, func(i, j int) bool { return rungs[i].since.After(rungs[j].since) })
-	for _, r := range rungs {
+	sort.SliceStable(cordoned, func(i, j int) bool { return cordoned[i].since.After(cordoned[j].since) })
+	for _, r := range cordoned {
 		if len(d.Wanting()) == 0 {
 			break
 		}

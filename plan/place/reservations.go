@@ -18,9 +18,9 @@ type Reservations struct {
 	recall *Recall
 }
 
-func onThere(b *berth) *[]scheduling.Seat { return &b.there }
+func onThere(b *reserved) *[]scheduling.Seat { return &b.there }
 
-func onComing(b *berth) *[]scheduling.Seat { return &b.coming }
+func onComing(b *reserved) *[]scheduling.Seat { return &b.coming }
 
 // berths gives demands the places of the last cycle on what is still there. What was meant for machines that have come since is moved to
 // nodes of their group that carry nothing yet.
@@ -39,13 +39,13 @@ func (rs *Reservations) give() {
 		seats += len(pairs) / 2
 	}
 	arena := make([]scheduling.Seat, 0, seats)
-	byKey := map[cluster.Key]*berth{}
+	byKey := map[cluster.Key]*reserved{}
 	for _, dm := range rs.room.Demands {
 		if dm.Left() == 0 || !dm.keeps() {
 			continue
 		}
-		if dm.berth = byKey[dm.Of.Key]; dm.berth != nil {
-			dm.berth.demands++
+		if dm.reserved = byKey[dm.Of.Key]; dm.reserved != nil {
+			dm.reserved.demands++
 			continue
 		}
 		pairs := last.Of[dm.Of.Key]
@@ -64,8 +64,8 @@ func (rs *Reservations) give() {
 		there := len(arena) - from
 		take(true)
 		own := arena[from:len(arena):len(arena)]
-		dm.berth = &berth{seats: own, there: own[:there:there], coming: own[there:], demands: 1}
-		byKey[dm.Of.Key] = dm.berth
+		dm.reserved = &reserved{seats: own, there: own[:there:there], coming: own[there:], demands: 1}
+		byKey[dm.Of.Key] = dm.reserved
 	}
 }
 
@@ -104,11 +104,11 @@ func (rs *Reservations) reserve() {
 	band := rs.room.bands()[0]
 	all := make([]scheduling.Reservation, 0, len(band))
 	for _, dm := range band {
-		b := dm.berth
+		b := dm.reserved
 		if b == nil || b.demands > 1 || dm.Served > 0 {
 			continue
 		}
-		b.lodged = true
+		b.stands = true
 		if rs.room.deciding(dm) < dm.Left() { // others choose first among the machines that are coming
 			for i := range b.coming {
 				b.coming[i].Held = false
@@ -164,13 +164,13 @@ func (rs *Reservations) moveIn(names []string, on []scheduling.Handle) {
 
 // keepPlaces lets pods of these demands keep their places on nodes of the row. Of several demands of one class those that come later have what
 // is left.
-func keepPlaces(row *scheduling.Row, demands []*Demand, of func(b *berth) *[]scheduling.Seat, kept func(dm *Demand, h scheduling.Handle, n int)) {
+func keepPlaces(row *scheduling.Row, demands []*Demand, of func(b *reserved) *[]scheduling.Seat, kept func(dm *Demand, h scheduling.Handle, n int)) {
 	for _, dm := range demands {
-		if dm.berth == nil {
+		if dm.reserved == nil {
 			continue
 		}
-		own := of(dm.berth)
-		if len(*own) == 0 || dm.Left() == 0 && !dm.berth.lodged {
+		own := of(dm.reserved)
+		if len(*own) == 0 || dm.Left() == 0 && !dm.reserved.stands {
 			continue
 		}
 		seats := row.Keep(dm.Of, dm.Left(), *own)

@@ -52,7 +52,7 @@ func NewRoom(v *node.View, last *Recall) *Room {
 	for _, g := range v.Listed {
 		st := &Incoming{GroupFacts: g}
 		d.groups[g.ID], d.Listed = st, append(d.Listed, st)
-		others += len(g.Nodeless)
+		others += len(g.Unregistered)
 	}
 	d.Queue = newQueue(v.Snapshot.Pending, others)
 	d.Machines, d.Unbound, d.RunTimes = &Machines{View: v, room: d}, &Unbound{v, d.Queue, d.Needs}, &RunTimes{v}

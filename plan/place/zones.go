@@ -38,7 +38,7 @@ func (mc *Machines) rotate(st *Incoming) *rotation {
 	has := st.InZones()
 	delete(has, "") // these take their turns
 	r := &rotation{Zones: mc.zonesOf(st), has: has, count: maps.Clone(has), nodes: map[string]*corev1.Node{}}
-	for _, in := range st.Nodeless {
+	for _, in := range st.Unregistered {
 		if _, late := mc.IsLate(st.GroupFacts, in); in.Zone != "" && mc.Comes(st.GroupFacts, in) && !late {
 			r.known = append(r.known, in.Zone)
 		}

@@ -49,12 +49,12 @@ func (dl *deletions) gatherLeaving(on, idle []*candidate, free func(*candidate) 
 	dl.noticeDeletions()
 	pause, all := dl.Policy.Removal.Pause(), map[*Outgoing]*gathering{}
 	for _, st := range on {
-		if st.Instance == nil || st.Instance.State == cluster.StateDeleting || dries(st) || len(st.Movers) > 0 {
+		if st.Instance == nil || st.Instance.State == cluster.StateDeleting || quiesces(st) || len(st.Movers) > 0 {
 			continue
 		}
 		g := st.group
 		if all[g] == nil {
-			all[g] = &gathering{takes: cmp.Or(dl.Memory.Groups[g.ID].Deletion.Took, usualDeletion), with: g.Contract.Ladder.Copy()}
+			all[g] = &gathering{takes: cmp.Or(dl.Memory.Groups[g.ID].Deletion.Took, usualDeletion), with: g.Contract.Leaving.Copy()}
 		}
 		all[g].add(dl.evictions.pausesUntil(st), dl.Now)
 	}

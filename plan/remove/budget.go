@@ -20,7 +20,7 @@ type evictions struct {
 // spent says why pods may not be told to leave the node, which is on its way out: its group's budget has been used within its window, whatever for (S-19); nil when
 // nothing is in the way.
 func (ev *evictions) spent(st *candidate) []reason.Reason {
-	if r := st.group.Contract.Ladder.MayEmpty(fleet.UID(st.Instance.UID)); r != nil {
+	if r := st.group.Contract.Leaving.MayEmpty(fleet.UID(st.Instance.UID)); r != nil {
 		return ev.HeldBy(reason.Node(st.Name()), st.group.GroupFacts, r)
 	}
 	return nil

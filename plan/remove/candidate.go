@@ -29,7 +29,7 @@ type Outgoing struct {
 	*grow.Order
 	leaving    int // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
 	unrepaired int // nodes that are not Ready and that its min keeps
-	drying     int // nodes that run dry, or could
+	quiescent  int // nodes that run dry, or could
 	emptied    int // further nodes of which this cycle found that they can be emptied with those that leave
 }
 
@@ -51,11 +51,11 @@ func exitOf(st *candidate, why string) node.Exit {
 
 // phase is how far a cordoned node is whose machine has not been asked to go.
 func phase(st *candidate) action.Outcome {
-	if len(st.Movers) > 0 || dries(st) {
+	if len(st.Movers) > 0 || quiesces(st) {
 		return action.NodeDraining
 	}
 	return action.NodeCordoned
 }
 
-// dries says whether a node runs dry.
-func dries(st *candidate) bool { return st.Removal.Why == cluster.RunsDry }
+// quiesces says whether a node runs dry.
+func quiesces(st *candidate) bool { return st.Removal.Why == cluster.RunsDry }

@@ -75,9 +75,9 @@ func (cn *consolidation) goOn(c memory.Consolidation) memory.Consolidation {
 		return c.Over()
 	}
 	st := cn.moveable(at)
-	_, onLadder := cluster.RemovalOf(cn.Snapshot.Nodes[at].Object)
+	_, leaves := cluster.RemovalOf(cn.Snapshot.Nodes[at].Object)
 	switch {
-	case onLadder:
+	case leaves:
 		return c
 	case c.Stepped || st == nil || cn.places.refusal(st) != nil || cn.holds.forbidden(st) != nil || cn.use.inUseBeyondRequests(st) != nil:
 		return c.Over()
@@ -174,11 +174,11 @@ func (cn *consolidation) replace(s *saving) {
 // restful says whether nothing is on its way: no pod waits, no machine comes or goes, no node is on the ladder or
 // will be when its time has come, and no node has been promised to the pods of another.
 func (cn *consolidation) restful() bool {
-	if len(cn.Snapshot.Pending) > 0 || len(cn.Ladder) > 0 || len(cn.taints.soon) > 0 {
+	if len(cn.Snapshot.Pending) > 0 || len(cn.Steps) > 0 || len(cn.taints.soon) > 0 {
 		return false
 	}
 	for _, g := range cn.nodes.groups {
-		if g.Coming > 0 || g.leaving > 0 || g.Deleting() > 0 || g.drying > 0 || g.Adding > 0 {
+		if g.Coming > 0 || g.leaving > 0 || g.Deleting() > 0 || g.quiescent > 0 || g.Adding > 0 {
 			return false
 		}
 	}

@@ -103,7 +103,7 @@ func (pl *places) hosts() []int {
 	sights := pl.Memo.Facts
 	all := make([]int, 0, len(sights))
 	for at, v := range sights {
-		if st := pl.nodes.states[at]; v.Takes && (st == nil || !st.going && !st.OnLadder && (len(st.Movers) > 0 || st.pinned)) {
+		if st := pl.nodes.states[at]; v.Takes && (st == nil || !st.going && !st.Leaves && (len(st.Movers) > 0 || st.pinned)) {
 			all = append(all, at)
 		}
 	}

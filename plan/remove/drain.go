@@ -118,8 +118,8 @@ func (ev *evictions) turn(pods []*cluster.Pod) (turn, later int) {
 // scheduler puts pods where it likes, and one that fits few nodes finds the place taken that was meant for it. The same would happen again, for nobody
 // can say where the pods will go the next time: no other node of the group is emptied for a while, twice as long each time (S-31).
 const (
-	firstVain = 30 * time.Minute
-	mostVain  = 24 * time.Hour
+	firstAborted = 30 * time.Minute
+	mostAborted  = 24 * time.Hour
 
 	placed = time.Minute // pods that were evicted longer ago have found their places: what comes then is another need
 )
@@ -132,20 +132,20 @@ func (ev *evictions) noteAborted(st *candidate, evicts time.Time) {
 		return
 	}
 	last := memory.Later(evicts, ev.Memory.Emptied[st.Name()].At)
-	if ev.Now.Before(evicts) || ev.Now.After(last.Add(placed)) || !r.Since.After(m.Vain.Last) {
+	if ev.Now.Before(evicts) || ev.Now.After(last.Add(placed)) || !r.Since.After(m.AbortedDrain.Last) {
 		return
 	}
-	length := firstVain
-	if b := m.Vain; ev.Now.Before(b.Until.Add(b.Length)) {
-		length = min(2*b.Length, mostVain)
+	length := firstAborted
+	if b := m.AbortedDrain; ev.Now.Before(b.Until.Add(b.Length)) {
+		length = min(2*b.Length, mostAborted)
 	}
-	m.Vain = memory.Backoff{Until: ev.Now.Add(length), Length: length, Last: ev.Now}
+	m.AbortedDrain = memory.Backoff{Until: ev.Now.Add(length), Length: length, Last: ev.Now}
 	ev.Remember(st.Group, m)
 }
 
 // vain says that nodes of the group are not emptied now because that came to nothing lately, nil when they may be.
 func (ev *evictions) backsOff(st *candidate) *reason.Reason {
-	b := ev.Memory.Groups[st.Group].Vain
+	b := ev.Memory.Groups[st.Group].AbortedDrain
 	if !ev.Now.Before(b.Until) {
 		return nil
 	}

@@ -64,7 +64,7 @@ func (ow *ownership) giveBack(n *cluster.Node, since time.Time) {
 		ow.act(action.Uncordon{Node: n.Name(), UID: n.Object.UID, Because: why})
 	}
 	if cluster.Candidate(n.Object) {
-		ow.steer(action.SoftUntaint{Node: n.Name(), UID: n.Object.UID, Because: why})
+		ow.steer(action.CandidateUntaint{Node: n.Name(), UID: n.Object.UID, Because: why})
 	}
 }
 

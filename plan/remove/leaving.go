@@ -15,14 +15,14 @@ func (tf *traffic) count(st *candidate, why string) {
 	st.exit = exitOf(st, why)
 	st.counted = true
 	st.group.leaving++
-	st.group.Contract.Ladder.Add(st.exit.Verb, st.exit.Target)
+	st.group.Contract.Leaving.Add(st.exit.Verb, st.exit.Target)
 	tf.inFlight++
 }
 
 // uncount takes a node off that is given back; it holds up others unless it outstays.
 func (tf *traffic) uncount(st *candidate, outstays bool) {
 	st.group.leaving--
-	st.group.Contract.Ladder.Drop(st.exit.Verb, st.exit.Target)
+	st.group.Contract.Leaving.Drop(st.exit.Verb, st.exit.Target)
 	if !outstays {
 		tf.inFlight--
 	}
@@ -37,19 +37,19 @@ func (tf *traffic) drain() { tf.drains++ }
 // lose counts a machine without a node that leaves.
 func (tf *traffic) lose(g *Outgoing, e node.Exit) {
 	g.leaving++
-	g.Contract.Ladder.Add(e.Verb, e.Target)
+	g.Contract.Leaving.Add(e.Verb, e.Target)
 }
 
 // quiesce counts so many more nodes of the group as running dry.
-func (tf *traffic) quiesce(g *Outgoing, n int) { g.drying += n }
+func (tf *traffic) quiesce(g *Outgoing, n int) { g.quiescent += n }
 
 // emptied charges the budget for a node that was cordoned with no pods on it, and has some now.
 func (st *candidate) emptied() {
 	if !st.counted || !st.exit.Idle {
 		return
 	}
-	ladder := st.group.Contract.Ladder
-	ladder.Drop(st.exit.Verb, st.exit.Target)
+	leaving := st.group.Contract.Leaving
+	leaving.Drop(st.exit.Verb, st.exit.Target)
 	st.exit.Idle = false
-	ladder.Add(st.exit.Verb, st.exit.Target)
+	leaving.Add(st.exit.Verb, st.exit.Target)
 }

@@ -122,7 +122,7 @@ func (hd *holds) staying() *grow.Totals {
 	if hd.stay == nil {
 		hd.stay = new(grow.TotalsOf(hd.Policy.Growth.Max.GPUs))
 		for at, n := range hd.Snapshot.Nodes {
-			if st := hd.nodes.states[at]; st == nil || !st.going && !st.OnLadder {
+			if st := hd.nodes.states[at]; st == nil || !st.going && !st.Leaves {
 				hd.stay.Add(n.Object, 1)
 			}
 		}
@@ -216,7 +216,7 @@ func (qu *queue) balanceZones(nodes []*candidate) {
 func (qu *queue) staysIn(g *Outgoing) map[string]int {
 	has := g.InZones()
 	for _, st := range qu.nodes.removable {
-		if st.Group == g.ID && st.OnLadder && st.Instance != nil && st.Instance.State != cluster.StateDeleting {
+		if st.Group == g.ID && st.Leaves && st.Instance != nil && st.Instance.State != cluster.StateDeleting {
 			has[st.Instance.Zone]--
 		}
 	}
@@ -276,7 +276,7 @@ func (hd *holds) contract(st *candidate, why string, block []reason.Reason) []re
 	if block != nil {
 		return nil
 	}
-	if r := exitOf(st, why).May(st.group.Contract.Ladder); r != nil {
+	if r := exitOf(st, why).May(st.group.Contract.Leaving); r != nil {
 		return hd.HeldBy(reason.Node(st.Name()), st.group.GroupFacts, r)
 	}
 	return nil

@@ -26,7 +26,7 @@ type machines struct {
 func (mc *machines) CleanUpMachines() {
 	for _, g := range mc.Snapshot.Groups {
 		st := mc.nodes.groups[g.ID]
-		for _, in := range st.Nodeless {
+		for _, in := range st.Unregistered {
 			mc.judgeMachine(st, in)
 		}
 	}
@@ -58,8 +58,8 @@ func (mc *machines) judgeMachine(g *Outgoing, in *cluster.Instance) {
 			f = *in.Failure
 		}
 		why = reason.New(reason.MachineFailed, about, "code", f.Code, "message", f.Message)
-	case mc.Snapshot.Stray(in.ComputerName) != nil:
-		p := mc.Snapshot.Stray(in.ComputerName)
+	case mc.Snapshot.Orphan(in.ComputerName) != nil:
+		p := mc.Snapshot.Orphan(in.ComputerName)
 		mc.Judge(about, action.MachineHold, reason.New(reason.MachineCarriesPods, about, "pod", p.String()))
 		return
 	case mc.Overdue(g.GroupFacts, in):
@@ -87,10 +87,10 @@ func (mc *machines) judgeMachine(g *Outgoing, in *cluster.Instance) {
 		mc.Judge(about, action.MachineHold, why, *mc.deletions.rests(g))
 	case mc.growth.Failures.Inspected(g.Order, in) != nil:
 		mc.Judge(about, action.MachineHold, why, *mc.growth.Failures.Inspected(g.Order, in))
-	case mc.Needed(g.GroupFacts, mc.Nodeless(in), g.Contract.Leave, 1) != nil:
-		mc.Judge(about, action.MachineHold, why, *mc.Needed(g.GroupFacts, mc.Nodeless(in), g.Contract.Leave, 1))
+	case mc.Needed(g.GroupFacts, mc.Unregistered(in), g.Contract.Leave, 1) != nil:
+		mc.Judge(about, action.MachineHold, why, *mc.Needed(g.GroupFacts, mc.Unregistered(in), g.Contract.Leave, 1))
 	default:
-		e := mc.Nodeless(in)
+		e := mc.Unregistered(in)
 		if r := e.May(g.Contract.Leave); r != nil {
 			mc.Judge(about, action.MachineHold, append([]reason.Reason{why}, mc.HeldBy(about, g.GroupFacts, r)...)...)
 			return
@@ -137,7 +137,7 @@ func (mc *machines) deleteNode(st *candidate) {
 		hold(unlisted)
 	case g.Paused != nil:
 		hold(unlisted, *g.Paused)
-	case st.Controls && !st.OnLadder: // nobody says that its vote in etcd went with its machine (S-17)
+	case st.Controls && !st.Leaves: // nobody says that its vote in etcd went with its machine (S-17)
 		hold(reason.New(reason.ControlPlaneGone, about, "group", g.ID))
 	case kept != nil && kept.Code == reason.MachineLeaving:
 		mc.nodes.judge(st, action.NodeGone, gone)

@@ -47,7 +47,7 @@ func (ns *nodes) judge(st *candidate, outcome action.Outcome, because ...reason.
 }
 
 // read says of every node whether it could go, and why none may be removed at all, nil when all is well. Cordoned nodes and candidates are left to
-// [Removal.ClimbLadder].
+// [Removal.Advance].
 func (ns *nodes) read() (unhealthy []reason.Reason) {
 	ns.states = make([]*candidate, len(ns.Snapshot.Nodes))
 	ns.removable = make([]*candidate, 0, len(ns.Memo.Watched))
@@ -85,7 +85,7 @@ func (ns *nodes) keep(st *candidate, because ...reason.Reason) {
 
 // neededOf is the same of a node's machine, beside those that are on the ladder.
 func (ns *nodes) neededOf(st *candidate, n int) *reason.Reason {
-	return ns.Needed(st.group.GroupFacts, exitOf(st, ""), st.group.Contract.Ladder, n)
+	return ns.Needed(st.group.GroupFacts, exitOf(st, ""), st.group.Contract.Leaving, n)
 }
 
 // outstays says whether a node's pods have had their time to leave and are still there. It holds up no other node: a tenant's pod, or a Job on a node

@@ -12,15 +12,15 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// ClimbLadder moves nodes towards their removal, rung by rung: a node that has been idle, or underused with its pods welcome
+// Advance moves nodes towards their removal, rung by rung: a node that has been idle, or underused with its pods welcome
 // elsewhere, for long enough is cordoned; a cordoned node is drained; a drained node's machine is deleted by name; the Node
 // object of a machine that is gone is deleted by UID. The rung is read off the cluster, so that any process goes on where
 // another stopped. A node that is needed again comes down at once.
-func (d *Removal) ClimbLadder() {
+func (d *Removal) Advance() {
 	var on, asked, idle, underused []*candidate
 	for _, st := range d.nodes.removable {
 		switch {
-		case st.OnLadder || st.Instance == nil:
+		case st.Leaves || st.Instance == nil:
 			on = append(on, st)
 		case st.Asked:
 			asked = append(asked, st)
@@ -41,7 +41,7 @@ func (d *Removal) ClimbLadder() {
 		if in := st.Instance; in == nil || in.State == cluster.StateDeleting {
 			continue
 		}
-		if dries(st) {
+		if quiesces(st) {
 			d.traffic.quiesce(st.group, 1)
 			continue
 		}
@@ -65,7 +65,7 @@ func (d *Removal) ClimbLadder() {
 	d.evictions.noticeCordons(on)
 	d.deletions.gatherLeaving(on, idle, func(st *candidate) bool { return d.holds.cools(st) == nil && d.holds.forbidden(st) == nil })
 	for _, st := range on {
-		d.climb(st)
+		d.advance(st)
 	}
 	d.considerAsked(asked)
 	d.considerIdle(idle)
@@ -93,8 +93,8 @@ func (d *Removal) rememberRemovable(lists ...[]*candidate) {
 	d.Memory.Removable = now
 }
 
-// climb takes a node that is on the ladder one rung further, lets it wait, or takes it down.
-func (d *Removal) climb(st *candidate) {
+// advance takes a node that is on the ladder one rung further, lets it wait, or takes it down.
+func (d *Removal) advance(st *candidate) {
 	about, name, removal := reason.Node(st.Name()), st.Name(), st.Removal
 	g := st.group
 	if st.Instance == nil {
@@ -148,7 +148,7 @@ func (d *Removal) climb(st *candidate) {
 		d.nodes.judge(st, phase(st), *g.BlockedRead())
 	case d.ownership.begunByAnother(st):
 		d.ownership.takeOver(st)
-	case dries(st):
+	case quiesces(st):
 		d.quiescing.awaitWork(st)
 	case len(st.Movers) > 0 && removal.Why == cluster.AskedFor:
 		d.drainAsked(st, wait)

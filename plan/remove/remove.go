@@ -63,7 +63,7 @@ func (d *Removal) Decide() {
 	d.holds.unhealthy = d.nodes.read()
 	d.machines.Mark()
 	d.notices.Heed()
-	d.ClimbLadder()
+	d.Advance()
 	d.report.JudgeGroups()
 	d.Measure = d.use.EndUse()
 }

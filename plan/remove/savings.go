@@ -19,9 +19,9 @@ type saving struct {
 	worth float64
 }
 
-// annex is where the pods of one node could move to: nodes that stay and, where a group is given, one more machine of it. Nothing else may ask the
+// trial is where the pods of one node could move to: nodes that stay and, where a group is given, one more machine of it. Nothing else may ask the
 // checker until it is closed.
-type annex struct {
+type trial struct {
 	view         *node.View
 	destinations *scheduling.Destinations
 	close        func()
@@ -41,7 +41,7 @@ func (cn *consolidation) consolidates(n *cluster.Node) bool {
 
 // couldMove is a node that is used too much to go, with the pods that would have to leave it; nil for any other.
 func (cn *consolidation) couldMove(v *node.Facts) *node.Facts {
-	if !v.Takes || v.OnLadder || v.Instance == nil || len(v.Verdict.Because) == 0 || v.Verdict.Because[0].Code != reason.NodeBusy {
+	if !v.Takes || v.Leaves || v.Instance == nil || len(v.Verdict.Because) == 0 || v.Verdict.Because[0].Code != reason.NodeBusy {
 		return nil
 	}
 	own := *v
@@ -60,7 +60,7 @@ func (cn *consolidation) couldMove(v *node.Facts) *node.Facts {
 // moveable is a node that works and that the ladder has no use for, with the pods that would have to leave it; nil for any other.
 func (cn *consolidation) moveable(at int) *candidate {
 	if st := cn.nodes.states[at]; st != nil {
-		if st.kept && !st.going && !st.OnLadder && st.Takes && len(st.Movers) > 0 {
+		if st.kept && !st.going && !st.Leaves && st.Takes && len(st.Movers) > 0 {
 			return st
 		}
 		return nil
@@ -121,7 +121,7 @@ func (cn *consolidation) bestSaving() *saving {
 	}
 	found, tried := make([]*saving, len(nodes)), make([]int, len(nodes))
 	try := func(into *Outgoing) {
-		var a *annex
+		var a *trial
 		for i, st := range nodes {
 			if found[i] != nil || into != nil && (tried[i] == mostReplacements || !replaces(into, st)) {
 				continue
@@ -130,7 +130,7 @@ func (cn *consolidation) bestSaving() *saving {
 				tried[i]++
 			}
 			if a == nil {
-				a = cn.annex(hosts, into)
+				a = cn.trial(hosts, into)
 			}
 			if a.holds(st) {
 				found[i] = cn.savingOf(st, into)
@@ -180,17 +180,17 @@ func (cn *consolidation) savingOf(st *candidate, into *Outgoing) *saving {
 	return &saving{st, into, usd, cost, terms.Worth(usd)}
 }
 
-// annex makes an annex of these nodes.
-func (cn *consolidation) annex(hosts []scheduling.Handle, more *Outgoing) *annex {
+// trial makes an annex of these nodes.
+func (cn *consolidation) trial(hosts []scheduling.Handle, more *Outgoing) *trial {
 	undo := cn.Check.Mark()
 	if more != nil {
 		hosts = append(slices.Clip(hosts), cn.Check.Open(cn.growth.Machines.Template(more.Incoming, more.NextZone()), "new machine of "+string(more.ID)))
 	}
-	return &annex{cn.View, cn.Check.Destinations(hosts...), undo}
+	return &trial{cn.View, cn.Check.Destinations(hosts...), undo}
 }
 
 // holds says whether all pods of the node fit, as the scheduler's rules and the budgets have it.
-func (a *annex) holds(st *candidate) bool {
+func (a *trial) holds(st *candidate) bool {
 	for _, p := range st.Consent.Budgeted {
 		if a.view.BudgetRefuses(p) != nil {
 			return false

@@ -9,8 +9,8 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// fewestSoft is how many soft taints a cycle may take off even if it may put none on.
-const fewestSoft = 10
+// fewestUntaints is how many soft taints a cycle may take off even if it may put none on.
+const fewestUntaints = 10
 
 // taints has the scheduler prefer other nodes to those that leave soon.
 type taints struct {
@@ -26,33 +26,33 @@ type taints struct {
 // without pods. The soft taint comes off when the node is needed again; that goes first. Both count as one budget, since each is a write.
 func (tn *taints) apply() {
 	most := tn.Policy.Removal.MaxSoftTaints
-	left := cmp.Or(most, fewestSoft)
+	left := cmp.Or(most, fewestUntaints)
 	goes := map[int]bool{}
-	if len(tn.Memo.Shunned) > 0 {
+	if len(tn.Memo.Steered) > 0 {
 		for _, st := range tn.soon {
 			goes[st.at] = true
 		}
 	}
-	for _, at := range tn.Memo.Shunned {
+	for _, at := range tn.Memo.Steered {
 		n := tn.Snapshot.Nodes[at]
 		if left == 0 {
 			return
 		}
-		if st := tn.nodes.states[at]; n.Instance == nil || goes[at] && most > 0 || st != nil && (st.OnLadder || st.going) {
+		if st := tn.nodes.states[at]; n.Instance == nil || goes[at] && most > 0 || st != nil && (st.Leaves || st.going) {
 			continue
 		}
 		left--
-		tn.steer(action.SoftUntaint{Node: n.Name(), UID: n.Object.UID, Because: reason.New(reason.NodeWelcome, reason.Node(n.Name()))})
+		tn.steer(action.CandidateUntaint{Node: n.Name(), UID: n.Object.UID, Because: reason.New(reason.NodeWelcome, reason.Node(n.Name()))})
 	}
 	for _, st := range tn.soon {
 		if left == 0 || most == 0 {
 			return
 		}
-		if _, bears := slices.BinarySearch(tn.Memo.Shunned, st.at); bears {
+		if _, bears := slices.BinarySearch(tn.Memo.Steered, st.at); bears {
 			continue
 		}
 		left--
-		tn.steer(action.SoftTaint{Node: st.Name(), UID: st.Object.UID, Since: st.removable, Because: reason.New(reason.NodeShunned, reason.Node(st.Name()))})
+		tn.steer(action.CandidateTaint{Node: st.Name(), UID: st.Object.UID, Since: st.removable, Because: reason.New(reason.NodeShunned, reason.Node(st.Name()))})
 	}
 }
 

@@ -24,8 +24,8 @@ import (
 // toldWork is how many pods a verdict names that a node waits for.
 const toldWork = 3
 
-// drying is a node that could run dry.
-type drying struct {
+// quiescent is a node that could run dry.
+type quiescent struct {
 	*candidate
 	works []worker
 }
@@ -103,19 +103,19 @@ func ends(works []worker) time.Duration {
 
 // considerDry taints nodes that are to run dry, those first whose work ends first.
 func (qs *quiescing) consider(nodes []*candidate) {
-	var all []drying
+	var all []quiescent
 	for _, st := range nodes {
 		works, other := qs.work(st)
 		if other != nil || len(works) == 0 || !qs.Policy.Removal.Work.RunDry {
 			qs.nodes.keep(st, *qs.places.refusal(st))
 			continue
 		}
-		all = append(all, drying{st, works})
+		all = append(all, quiescent{st, works})
 	}
 	if len(all) > 0 {
 		qs.hold()
 	}
-	slices.SortStableFunc(all, func(a, b drying) int {
+	slices.SortStableFunc(all, func(a, b quiescent) int {
 		return cmp.Or(compareEnds(ends(a.works), ends(b.works)), cmp.Compare(len(a.works), len(b.works)))
 	})
 	for _, dry := range all {
@@ -130,7 +130,7 @@ func (qs *quiescing) consider(nodes []*candidate) {
 			qs.nodes.judge(st, action.NodeKeep, append([]reason.Reason{keeps}, block...)...)
 			continue
 		}
-		if why := qs.nodes.neededOf(st, g.emptied+g.drying+1); why != nil {
+		if why := qs.nodes.neededOf(st, g.emptied+g.quiescent+1); why != nil {
 			qs.places.found.Back()
 			qs.nodes.judge(st, action.NodeKeep, keeps, *why)
 			continue
@@ -148,7 +148,7 @@ func (qs *quiescing) consider(nodes []*candidate) {
 // holdDry has nodes that run dry already count: the others that are to hold their work hold it once.
 func (qs *quiescing) hold() {
 	for _, st := range qs.nodes.removable {
-		if st.OnLadder && !st.counted && st.Instance != nil && dries(st) && qs.places.find().leave(st.Facts) == nil {
+		if st.Leaves && !st.counted && st.Instance != nil && quiesces(st) && qs.places.find().leave(st.Facts) == nil {
 			qs.places.found.settle()
 		}
 	}
@@ -181,7 +181,7 @@ func (qs *quiescing) begin(st *candidate, works []worker) {
 func (qs *quiescing) awaitWork(st *candidate) {
 	about := reason.Node(st.Name())
 	works, other := qs.work(st)
-	refusal := exitOf(st, cluster.RanDry).May(st.group.Contract.Ladder)
+	refusal := exitOf(st, cluster.RanDry).May(st.group.Contract.Leaving)
 	switch {
 	case other != nil:
 		qs.giveBack(st, reason.New(reason.RemovalAbandoned, about), *other)

@@ -163,7 +163,7 @@ func retail(table, pattern string, made time.Time, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", table, err)
 	}
-	var told catalog.Prices
+	var reported catalog.Prices
 	names := map[string][2]string{} // size and region as the list spells them
 	err = each(pattern, func(content []byte) error {
 		var page catalog.RetailPage
@@ -173,7 +173,7 @@ func retail(table, pattern string, made time.Time, out io.Writer) error {
 		if page.Items == nil {
 			return fmt.Errorf(`it has no list "Items"`)
 		}
-		told.AddRetail(page.Items, made.AddDate(0, 0, 1))
+		reported.AddRetail(page.Items, made.AddDate(0, 0, 1))
 		for _, i := range page.Items {
 			names[strings.ToLower(i.ArmSkuName+"|"+i.ArmRegionName)] = [2]string{i.ArmSkuName, strings.ToLower(i.ArmRegionName)}
 		}
@@ -189,8 +189,8 @@ func retail(table, pattern string, made time.Time, out io.Writer) error {
 	read := 0
 	for k, name := range names {
 		r := catalog.PriceRow{Size: name[0], Region: name[1], AsOf: made.Format(time.DateOnly)}
-		r.Regular, _ = told.USDPerHour(catalog.Key{Size: r.Size, Region: r.Region})
-		r.Spot, _ = told.USDPerHour(catalog.Key{Size: r.Size, Region: r.Region, Spot: true})
+		r.Regular, _ = reported.USDPerHour(catalog.Key{Size: r.Size, Region: r.Region})
+		r.Spot, _ = reported.USDPerHour(catalog.Key{Size: r.Size, Region: r.Region, Spot: true})
 		if r.Regular == 0 && r.Spot == 0 {
 			continue
 		}
