@@ -14,9 +14,3 @@ func DecideBefore(w place.Witness, s *cluster.Snapshot, allowed *policy.Policy, 
 	d.room.Witness = w
 	return d.decide()
 }
-
-// Lodged is how many of the pods that wait stand on their nodes from cycle to cycle.
-func (p *Planner) Lodged() int {
-	pods, _ := p.check.Standing()
-	return pods
-}

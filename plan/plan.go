@@ -65,7 +65,7 @@ type decision struct {
 
 func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m memory.Memory, check *scheduling.Checker) *decision {
 	v := node.NewView(s, allowed, m, check, &p.facts)
-	room := place.NewRoom(v, &p.recall)
+	room := place.NewRoom(v)
 	growth := grow.NewGrowth(room, &p.missed)
 	return &decision{v, room, growth, claim.NewClaims(growth), remove.NewRemoval(growth)}
 }

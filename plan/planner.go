@@ -8,7 +8,6 @@ import (
 	"sluice.dev/sluice/plan/grow"
 	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/plan/node"
-	"sluice.dev/sluice/plan/place"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/scheduling"
 )
@@ -24,7 +23,6 @@ type Planner struct {
 	check   *scheduling.Checker
 
 	facts  node.Memo
-	recall place.Recall
 	missed grow.Misses
 }
 

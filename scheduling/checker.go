@@ -1,7 +1,6 @@
 package scheduling
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -22,13 +21,11 @@ import (
 // came after it; the checker then answers exactly as before. An undo whose what-if is already taken back does nothing. [Checker.Mark]
 // takes back any number of them at once.
 type Checker struct {
-	snapshot     *cluster.Snapshot
-	cutoff       int32 // pods below this priority are absent
-	world        *whatif.World
-	reservations *reservations
-	machines     *machines
-	size         int  // what was known at the start: see [Checker.known]
-	hopeful      bool // some pods of the snapshot wait for a node, be it there or not
+	snapshot *cluster.Snapshot
+	cutoff   int32 // pods below this priority are absent
+	world    *whatif.World
+	size     int  // what was known at the start: see [Checker.known]
+	hopeful  bool // some pods of the snapshot wait for a node, be it there or not
 }
 
 // Option is a choice that a new checker is made with.
@@ -68,8 +65,6 @@ func NewChecker(s *cluster.Snapshot, options ...Option) *Checker {
 	w.Devices = devices.New(w.Nodes, s)
 	c := &Checker{snapshot: s, cutoff: chosen.cutoff}
 	c.world = whatif.New(fit.New(w, classes.New(w, chosen.cutoff, len(s.Objects.Pods))))
-	c.reservations = newReservations(c.world)
-	c.machines = &machines{world: c.world, reservations: c.reservations}
 	c.fill()
 	return c
 }
@@ -111,7 +106,7 @@ const spare = 4096
 // known is how much the checker has to remember.
 func (c *Checker) known() int {
 	w := c.world
-	return w.Classes.Known() + w.Relations.Known() + w.Nodes.Known() + w.Rules.Known() - len(c.machines.awaited)
+	return w.Classes.Known() + w.Relations.Known() + w.Nodes.Known() + w.Rules.Known()
 }
 
 // follow makes the checker one of a later snapshot, for the price of what changed. It says false, and leaves the work to be done anew,
@@ -123,12 +118,8 @@ func (c *Checker) follow(s *cluster.Snapshot) bool {
 	}
 	w.Unwind(0)
 	c.snapshot = s
-	c.reservations.turn()
 	w.Classes.Turn()
 	w.Devices.Follow(s)
-	if w.Storage.Changed(&s.Objects) {
-		c.reservations.withdraw()
-	}
 	w.Storage.Follow(&s.Objects)
 	if !same(last.Nodes, s.Nodes) {
 		c.replaceNodes(last.Nodes, s.Nodes)
@@ -182,7 +173,6 @@ func (c *Checker) replaceNodes(last, now []*cluster.Node) {
 
 // leave has a node and its pods leave for good.
 func (c *Checker) leave(h Handle) {
-	c.reservations.vacate(h)
 	c.world.Classes.Run(c.world.Nodes.Pods(h), -1)
 	c.world.Classes.Leave(h)
 	c.world.Nodes.SetPods(h, nil)
@@ -193,42 +183,9 @@ func (c *Checker) replace(h Handle, was, is *cluster.Node) {
 	if was == is || was.Object == is.Object && slices.Equal(was.Pods, is.Pods) {
 		return
 	}
-	if was.Object == is.Object {
-		c.reservations.vacate(h)
-		c.exchange(h, is.Pods)
-		return
-	}
 	c.leave(h)
-	c.world.Nodes.Replace(h, is.Object)
+	if was.Object != is.Object {
+		c.world.Nodes.Replace(h, is.Object)
+	}
 	c.run(h, slices.Clip(c.world.Classes.Entries(nil, is.Pods)))
-}
-
-// exchange has other pods run on a node that is the same. Both lists are in the order of names.
-func (c *Checker) exchange(h Handle, pods []*cluster.Pod) {
-	all, before := c.world.Classes, c.world.Nodes.Pods(h)
-	count := func(some []nodes.Entry, times int) {
-		all.Run(some, times)
-		all.CountAll(h, some, int32(times))
-	}
-	now := make([]nodes.Entry, 0, len(pods))
-	for i, p := range pods {
-		for len(before) > 0 && before[0].Pod != p && earlier(before[0].Pod, p) {
-			count(before[:1], -1)
-			before = before[1:]
-		}
-		if len(before) > 0 && before[0].Pod == p {
-			now, before = append(now, before[0]), before[1:]
-			continue
-		}
-		from := len(now)
-		now = all.Entries(now, pods[i:i+1])
-		count(now[from:], 1)
-	}
-	count(before, -1)
-	c.world.Nodes.SetPods(h, slices.Clip(now))
-}
-
-// earlier says whether a comes before b where pods are in the order of names.
-func earlier(a, b *cluster.Pod) bool {
-	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name)) < 0
 }

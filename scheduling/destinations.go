@@ -59,9 +59,9 @@ func (d *Destinations) Last(but Handle) (Handle, bool) {
 // wants to know why, and the try is to be taken back.
 func (d *Destinations) Leave(h Handle, pods []*cluster.Pod) (homeless *cluster.Pod) {
 	w := d.c.world
-	d.from, d.began = d.at(h), w.Pretended()
+	d.from, d.began = d.at(h), w.Len()
 	for _, p := range pods { // most tries end here
-		if k := w.Classes.Kind(p.Class); !k.Minds() && d.rise(k) == len(d.nodes) {
+		if k := w.Classes.Kind(p.Class); !k.Depends() && d.rise(k) == len(d.nodes) {
 			return p
 		}
 	}
@@ -112,7 +112,7 @@ func (d *Destinations) forget() {
 func (d *Destinations) place(of *cluster.Class) bool {
 	w := d.c.world
 	k := w.Classes.Kind(of)
-	settled := !k.Minds() // whether what refuses the kind now does so for good
+	settled := !k.Depends() // whether what refuses the kind now does so for good
 	i := 0
 	if settled {
 		i = d.floor(k)
@@ -123,7 +123,7 @@ func (d *Destinations) place(of *cluster.Class) bool {
 		}
 		switch a := d.ask(k, i); {
 		case a == classes.Welcome && i != d.from:
-			d.c.put(d.nodes[i], nodes.Entry{Class: w.Classes.Of(of).ID, N: 1})
+			w.Place(d.nodes[i], nodes.Entry{Class: w.Classes.Of(of).ID, N: 1})
 			if !d.touched[i] {
 				d.touched[i] = true
 				d.tried = append(d.tried, i)
@@ -160,8 +160,6 @@ func (d *Destinations) rise(k *classes.Kind) int {
 
 // floor is the first place that may take the kind.
 func (d *Destinations) floor(k *classes.Kind) int {
-	for len(d.floors) <= int(k.ID) {
-		d.floors = append(d.floors, 0)
-	}
+	d.floors = nodes.Reach(d.floors, k.ID, 0)
 	return int(d.floors[k.ID])
 }

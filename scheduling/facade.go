@@ -21,9 +21,6 @@ func (c *Checker) Handles() []Handle { return c.world.Nodes.Handles() }
 // Handle is the handle of the node of that name; false when it is not present.
 func (c *Checker) Handle(node string) (Handle, bool) { return c.world.Nodes.Handle(node) }
 
-// Is says whether the handle is that of the node of that name, which is present.
-func (c *Checker) Is(h Handle, node string) bool { return c.world.Nodes.Is(h, node) }
-
 // Size is beyond all handles of nodes that are present.
 func (c *Checker) Size() int { return c.world.Nodes.Size() }
 
@@ -69,9 +66,7 @@ func (c *Checker) Free(h Handle) []int64 { return c.world.Nodes.Free(h) }
 func (c *Checker) Needs(of *cluster.Class) []int64 {
 	var out []int64
 	for _, n := range c.world.Classes.Of(of).Spec.Needs {
-		for int(n.Dim) >= len(out) {
-			out = append(out, 0)
-		}
+		out = nodes.Reach(out, n.Dim, 0)
 		out[n.Dim] = max(n.Asked, n.Held)
 	}
 	return out
@@ -127,7 +122,7 @@ func (c *Checker) Kind(of *cluster.Class) int { return int(c.world.Classes.Kind(
 // Depends says whether other pods, and not only what they take, decide where pods of the class go: by spread, affinity or
 // anti-affinity, of its own or of theirs towards it. Pods with volumes and pods that claim devices do: claims are shared, and nodes have
 // so many of each.
-func (c *Checker) Depends(of *cluster.Class) bool { return c.world.Classes.Kind(of).Minds() }
+func (c *Checker) Depends(of *cluster.Class) bool { return c.world.Classes.Kind(of).Depends() }
 
 // Room is how many more pods of the class the node takes one after the other as things stand; 0 when it takes none. Where pods of the
 // class mind each other, by spread, anti-affinity or host ports, it is 1 at most: ask again after placing one.
@@ -175,19 +170,13 @@ func (c *Checker) Place(p *cluster.Pod, node string) (undo func()) {
 	if !ok {
 		panic(fmt.Sprintf("scheduling: place %s: node %q is not present", p, node))
 	}
-	c.put(h, nodes.Entry{Pod: p, Class: c.world.Classes.Of(p.Class).ID, N: 1})
+	c.world.Place(h, nodes.Entry{Pod: p, Class: c.world.Classes.Of(p.Class).ID, N: 1})
 	return c.world.Undo()
 }
 
 // PlaceMany pretends that n pods of the class run on the node, whether they fit there or not. They have no names.
 func (c *Checker) PlaceMany(of *cluster.Class, n int, h Handle) {
-	c.put(h, nodes.Entry{Class: c.world.Classes.Of(of).ID, N: int32(n)})
-}
-
-// put has pods run on the node. Their claims are decided, and given devices; it says whether there were any.
-func (c *Checker) put(h Handle, e nodes.Entry) (decided bool) {
-	c.reservations.release(e.Class)
-	return c.world.Place(h, e)
+	c.world.Place(h, nodes.Entry{Class: c.world.Classes.Of(of).ID, N: int32(n)})
 }
 
 // Remove pretends that the node is gone, with its pods. A node that is not present changes nothing.
@@ -231,33 +220,6 @@ func (c *Checker) Digest(t *Template) uint64 { return t.Digest() }
 func (c *Checker) Open(t *Template, name string) Handle {
 	c.absent(name)
 	return c.world.Open(t, name)
-}
-
-// What stands from snapshot to snapshot.
-
-// Await opens machines as [Checker.Open] does, but below all what-ifs: they stand in later snapshots as well until they are not among those
-// that are awaited there, or are to be like another template. It is to be called before anything is pretended in a snapshot. The handles
-// are in the order of the machines, and the slice must not be changed.
-func (c *Checker) Await(all []Awaited) []Handle { return c.machines.await(all) }
-
-// Reserve has these pods stand on the seats that they held, as far as that is certain to be what [Row.Keep] finds, and nobody else: whoever
-// stood until now and is not named stands no longer. A class is named once, and no pods may have been placed since the snapshot came.
-//
-// All that stands on a node had room there together. Whoever is placed on it before all of them and their like were kept must have had his
-// room with them.
-func (c *Checker) Reserve(all []Reservation) { c.reservations.reserve(all) }
-
-// Standing is how many pods stand since [Checker.Reserve] named them, and how many of them have claims.
-func (c *Checker) Standing() (pods, claims int) {
-	for _, s := range c.reservations.all {
-		for _, seat := range s.seats {
-			pods += seat.Pods
-		}
-		if s.decided != nil {
-			claims++
-		}
-	}
-	return pods, claims
 }
 
 // Searches.

@@ -115,6 +115,21 @@ func TestRoomIsWhatGoesIn(t *testing.T) {
 	}
 }
 
+func TestPodsKeepTheirSeatsWhileNodesTakeThem(t *testing.T) {
+	c := NewChecker(snapshot(node("a", allocatable("cpu", "2")), node("b", allocatable("cpu", "4"))))
+	of := pod("p", requests("cpu", "1")).Class
+	seats := []Seat{{0, 3}, {1, 2}, {1, 2}}
+	if diff := cmp.Diff([]Seat{{0, 2}, {1, 2}, {1, 1}}, c.Row(0, 1).Keep(of, 5, seats)); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]Seat{{0, 1}, {1, 0}, {1, 1}}, seats); diff != "" {
+		t.Errorf("left on the seats (-want +got):\n%s", diff)
+	}
+	if left := []int{c.Room(of, 0), c.Room(of, 1)}; left[0] != 0 || left[1] != 1 {
+		t.Errorf("room left: %v", left)
+	}
+}
+
 func TestAnOpenedMachineIsAnAddedNode(t *testing.T) {
 	template := node("", nodeLabel(zone, "1"), taint("slow", "", corev1.TaintEffectPreferNoSchedule))
 	s := snapshot(daemonSet("logs", app("logs"), requests("cpu", "500m")), node("a", nodeLabel(zone, "1")))

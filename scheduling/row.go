@@ -30,7 +30,7 @@ func (r *Row) Append(nodes ...Handle) { r.nodes = append(r.nodes, nodes...) }
 func (r *Row) Nodes() []Handle { return r.nodes }
 
 // Fill places up to n pods of the class, each on the first node of the row that takes it, and returns how many it placed. Visit, when
-// it is not nil, hears of every node that takes some, how many, in the order of placing; a node may come more than once.
+// it is not nil, is called with every node that takes some, how many, in the order of placing; a node may come more than once.
 func (r *Row) Fill(of *cluster.Class, n int, visit func(h Handle, n int)) int {
 	all := r.c.world.Classes
 	k := all.Kind(of)
@@ -68,7 +68,7 @@ func (r *Row) fill(k *classes.Kind, of *cluster.Class, n int, visit func(h Handl
 		}
 		take := min(w.Room(k, h), left)
 		before := w.Clock.Last()
-		r.c.put(h, nodes.Entry{Class: cl.ID, N: int32(take)})
+		w.Place(h, nodes.Entry{Class: cl.ID, N: int32(take)})
 		left -= take
 		if visit != nil {
 			visit(h, take)
@@ -86,11 +86,34 @@ func (r *Row) fill(k *classes.Kind, of *cluster.Class, n int, visit func(h Handl
 	return n - left
 }
 
+// Seat is room on a node of a row for so many pods.
+type Seat struct {
+	On   Handle
+	Pods int
+}
+
+// Keep places up to n pods of the class on these seats, in their order, as far as nodes still take them. It returns the seats that it
+// placed them on, and takes what it placed off those that it was given.
+func (r *Row) Keep(of *cluster.Class, n int, seats []Seat) []Seat {
+	w := r.c.world
+	cl, k := w.Classes.Of(of), w.Classes.Kind(of)
+	taken := make([]Seat, 0, len(seats))
+	for i := range seats {
+		for s := &seats[i]; s.Pods > 0 && n > 0 && w.Answer(k, s.On, nil) == classes.Welcome; {
+			take := min(w.Room(k, s.On), s.Pods, n)
+			s.Pods, n = s.Pods-take, n-take
+			taken = append(taken, Seat{s.On, take})
+			if w.Place(s.On, nodes.Entry{Class: cl.ID, N: int32(take)}) {
+				k = w.Classes.Kind(of) // claims were decided
+			}
+		}
+	}
+	return taken
+}
+
 // cursor is how far the row has come with the kind, as far as that still holds.
 func (r *Row) cursor(k *classes.Kind) *cursor {
-	for len(r.at) <= int(k.ID) {
-		r.at = append(r.at, cursor{})
-	}
+	r.at = nodes.Reach(r.at, k.ID, cursor{})
 	cur := &r.at[k.ID]
 	if !r.c.world.Holds(cur.then) {
 		*cur = cursor{}

@@ -19,7 +19,6 @@
 //
 //	package               what it holds
 //	internal/resources    what pods ask for and nodes have, in integers
-//	internal/digest       hashes of what is compared often
 //	internal/plugins      kube-scheduler's plugins, and what they are asked with
 //	internal/journal      the what-ifs that stand, and the number of every change
 //	internal/nodes        nodes, what they have left, what specs say of nodes alone

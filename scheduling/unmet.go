@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	match "k8s.io/apimachinery/pkg/selection"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"sluice.dev/sluice/cluster"
 )
@@ -21,12 +21,12 @@ type Requirement struct {
 // their keys. Of alternatives they are those of the one that lacks least, the first of several. It says false when other labels are not all
 // that it takes: the class names its node, or asks for something that cannot be read.
 func Unmet(of *cluster.Class, have map[string]string) ([]Requirement, bool) {
-	var unmet []Requirement
+	var selector corev1.NodeSelectorTerm
 	for key, value := range of.Spec.NodeSelector {
-		if got, ok := have[key]; !ok || got != value {
-			unmet = append(unmet, Requirement{key, key + "=" + value})
-		}
+		selector.MatchExpressions = append(selector.MatchExpressions,
+			corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}})
 	}
+	unmet, _ := lacking(selector, have)
 	possible := true
 	if a := of.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		var least []Requirement
@@ -49,23 +49,18 @@ func lacking(t corev1.NodeSelectorTerm, have map[string]string) ([]Requirement, 
 		return nil, false
 	}
 	var lacks []Requirement
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: have}}
 	for _, e := range t.MatchExpressions {
-		r, err := labels.NewRequirement(e.Key, operators[e.Operator], e.Values)
+		one := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{e}}
+		s, err := nodeaffinity.NewNodeSelector(&corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{one}})
 		if err != nil {
 			return nil, false
 		}
-		if !r.Matches(labels.Set(have)) {
+		if !s.Match(node) {
 			lacks = append(lacks, Requirement{e.Key, inWords(e)})
 		}
 	}
 	return lacks, true
-}
-
-// operators are the same as labels know them.
-var operators = map[corev1.NodeSelectorOperator]match.Operator{
-	corev1.NodeSelectorOpIn: match.In, corev1.NodeSelectorOpNotIn: match.NotIn,
-	corev1.NodeSelectorOpExists: match.Exists, corev1.NodeSelectorOpDoesNotExist: match.DoesNotExist,
-	corev1.NodeSelectorOpGt: match.GreaterThan, corev1.NodeSelectorOpLt: match.LessThan,
 }
 
 // inWords is the requirement as an operator would say it.

@@ -72,7 +72,7 @@ func (f *forgetful) begin(on bool) {
 }
 
 func without(reported any, leave func() int) any {
-	switch told := reported.(type) {
+	switch reported := reported.(type) {
 	case map[string]any:
 		out := map[string]any{}
 		names := make([]string, 0, len(reported))

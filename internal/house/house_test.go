@@ -29,7 +29,7 @@ const module = "sluice.dev/sluice/"
 var pure = []string{
 	"calendar", "cluster", "cluster/clustertest", "deploy", "fleet", "fleet/fleettest", "guard", "internal/azuresim/template", "journal", "packing", "plan",
 	"plan/action", "plan/claim", "plan/grow", "plan/memory", "plan/node", "plan/place", "plan/remove", "policy", "reason", "scheduling",
-	"scheduling/internal/classes", "scheduling/internal/devices", "scheduling/internal/digest", "scheduling/internal/fit", "scheduling/internal/journal",
+	"scheduling/internal/classes", "scheduling/internal/devices", "scheduling/internal/fit", "scheduling/internal/journal",
 	"scheduling/internal/nodes", "scheduling/internal/plugins", "scheduling/internal/relations", "scheduling/internal/resources", "scheduling/internal/storage",
 	"scheduling/internal/whatif", "setting",
 }
@@ -71,12 +71,11 @@ var rooms = map[string][]string{
 	"fleet/fleettest":     {"fleet"},
 
 	"scheduling/internal/resources": {},
-	"scheduling/internal/digest":    {},
 	"scheduling/internal/plugins":   {},
 	"scheduling/internal/journal":   {},
-	"scheduling/internal/nodes":     {"cluster", "scheduling/internal/digest", "scheduling/internal/plugins", "scheduling/internal/resources"},
+	"scheduling/internal/nodes":     {"cluster", "scheduling/internal/plugins", "scheduling/internal/resources"},
 	"scheduling/internal/relations": {"scheduling/internal/journal", "scheduling/internal/nodes"},
-	"scheduling/internal/storage":   {"cluster", "scheduling/internal/digest", "scheduling/internal/journal", "scheduling/internal/nodes", "scheduling/internal/plugins"},
+	"scheduling/internal/storage":   {"cluster", "scheduling/internal/journal", "scheduling/internal/nodes", "scheduling/internal/plugins"},
 	"scheduling/internal/devices":   {"cluster", "scheduling/internal/nodes", "scheduling/internal/plugins", "scheduling/internal/resources"},
 	"scheduling/internal/classes": {
 		"cluster", "scheduling/internal/devices", "scheduling/internal/journal", "scheduling/internal/nodes", "scheduling/internal/relations",

@@ -30,7 +30,7 @@ var (
 	overMethods = map[string]int{}
 	overFields  = map[string]int{}
 	records     = []string{"node.Facts", "policy.Growth", "policy.Removal"} // what was read once and is never changed
-	overWritten = []string{"nodes.row.node"}
+	overWritten = []string{}
 )
 
 // shape is what a package looks like from outside its functions.

@@ -16,14 +16,12 @@ type Arrivals struct {
 	*node.View
 	*Queue
 	room     *Room
-	recall   *Recall
 	asked    byHandle // of the machines that are coming, those that the cloud was asked for and has not answered about
 	arrivals byHandle // of nodes that are starting
 }
 
-// openComing opens the machines that are coming: most of them stand in the checker since the last cycle.
+// open opens the machines that are coming.
 func (cm *Arrivals) open() {
-	var all []scheduling.Awaited
 	for _, g := range cm.Snapshot.Groups {
 		st := cm.room.groups[g.ID]
 		machines, unanswered := cm.expected(st)
@@ -32,23 +30,12 @@ func (cm *Arrivals) open() {
 		if g.Template == nil {
 			continue
 		}
-		for known := cm.recall.names.coming(st.ID, machines); st.Opened < machines; st.open() {
-			all = append(all, scheduling.Awaited{Like: cm.room.Machines.Template(st, st.NextZone()), Name: known[st.Opened].name, Was: known[st.Opened].on})
+		st.expects = machines
+		handles := cm.room.Machines.OpenMachines(st, machines, comingName)
+		for _, h := range handles[machines-unanswered:] {
+			cm.asked.Set(h, st)
 		}
-		st.expects, st.unanswered = machines, unanswered
-	}
-	handles := cm.Check.Await(all)
-	for _, g := range cm.Snapshot.Groups {
-		n := cm.room.groups[g.ID].expects
-		known := cm.recall.names[g.ID]
-		for i, h := range handles[:n] {
-			cm.room.Opened.Set(h, cm.room.groups[g.ID])
-			if known[i].on = h; i >= n-cm.room.groups[g.ID].unanswered {
-				cm.asked.Set(h, cm.room.groups[g.ID])
-			}
-		}
-		cm.room.TellOpen(g.ID, handles[:n]...)
-		handles = handles[n:]
+		cm.room.TellOpen(g.ID, handles...)
 	}
 }
 

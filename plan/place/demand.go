@@ -34,10 +34,8 @@ type demandKey struct {
 
 // reserved is the places that pods of one class had in the last cycle and that are still there. What has been kept is taken off.
 type reserved struct {
-	seats         []scheduling.Seat // all of them: first those on nodes that are there, then those on machines that are coming
-	there, coming []scheduling.Seat // the same
+	there, coming []scheduling.Seat // on nodes that are there, and on machines that are coming
 	demands       int               // that share them
-	stands        bool              // some of the pods stand there: see [scheduling.Checker.Lodge]
 }
 
 // judge notes whether groups may grow for the demand's pods.

@@ -2,6 +2,7 @@ package place
 
 import (
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -14,16 +15,15 @@ import (
 // Incoming is a group and its machines that are coming or being added.
 type Incoming struct {
 	*node.GroupFacts
-	Coming     int                             // machines that are expected and have no Ready node yet
-	Taken      *reason.Reason                  // which of these waits for the node of an earlier one of its name to go; nil when none does
-	Late       []*cluster.Instance             // machines without a node that come late, if they come
-	Templates  map[string]*scheduling.Template // what machines are opened like, by zone, "" for a group that spans none; once one was
-	Opened     int                             // machines that were opened, to name them and to know whose turn it is
-	expects    int                             // of these, those that are coming; see [comingName]
-	unanswered int                             // of these, those that the cloud was asked for and has not answered about
-	Rotation   *rotation                       // of its zones, nil where it spans none
-	awaited    reason.Reason                   // why pods have their place on a machine that is coming, once one has
-	asks       reason.Reason                   // the same of one that the cloud was asked for
+	Coming    int                             // machines that are expected and have no Ready node yet
+	Taken     *reason.Reason                  // which of these waits for the node of an earlier one of its name to go; nil when none does
+	Late      []*cluster.Instance             // machines without a node that come late, if they come
+	Templates map[string]*scheduling.Template // what machines are opened like, by zone, "" for a group that spans none; once one was
+	Opened    int                             // machines that were opened, to name them and to know whose turn it is
+	expects   int                             // of these, those that are coming; see [comingName]
+	Rotation  *rotation                       // of its zones, nil where it spans none
+	awaited   reason.Reason                   // why pods have their place on a machine that is coming, once one has
+	asks      reason.Reason                   // the same of one that the cloud was asked for
 }
 
 // expect counts machines that are expected and have no Ready node yet.
@@ -148,4 +148,18 @@ func (r *rotation) until(opened int, zone string, n int) int {
 		}
 	}
 	return farthest
+}
+
+// comingName names one of the machines of a group that are coming. They are numbered from 0 on: when one of them has come, the last
+// number is gone.
+func comingName(g cluster.GroupID, number int) string {
+	return comingPrefix + string(g) + ":" + strconv.Itoa(number)
+}
+
+// comingPrefix begins the names of machines that are coming, as no node's name does.
+const comingPrefix = "coming:"
+
+// NewName names a machine that is being added.
+func NewName(g cluster.GroupID, number int) string {
+	return "new:" + string(g) + ":" + strconv.Itoa(number)
 }

@@ -44,9 +44,6 @@ func Words(lists ...[]int64) string {
 // OpenRoom shows the checker the room that will be there soon: nodes that are starting count as Ready, and machines that are
 // coming count as nodes such as their group's template says.
 func (d *Room) OpenRoom() {
-	if !d.settles() {
-		d.Check.Reserve(nil)
-	}
 	d.Arrivals.open()
 	for _, at := range d.Memo.Passing {
 		v := d.Memo.Facts[at]

@@ -20,12 +20,10 @@ import (
 // machines that are coming. Pods that are left want a machine.
 func (d *Room) PlacePending() {
 	if len(d.Wanting()) == 0 {
-		d.Check.Reserve(nil)
 		return
 	}
 	d.LineUp(nil)
 	d.Reservations.give()
-	d.Reservations.reserve()
 	d.FindPlaces()
 	for _, dm := range d.Wanting() {
 		switch name := dm.Of.Spec.SchedulerName; {

@@ -12,7 +12,6 @@ import (
 type Queue struct {
 	Waiting     []*cluster.Pod   // pods that no node holds, oldest first; then virtual ones
 	Driven      int              // pods behind those that wait in the cluster which a notice of the cloud drives off their nodes
-	hopeful     bool             // the scheduler has made room for some of them
 	PodVerdicts []action.Verdict // by waiting; their subjects are there from the start
 	blank       []reason.Reason  // see [Queue.Reasons]
 }
@@ -22,7 +21,6 @@ func newQueue(pending []*cluster.Pod, further int) *Queue {
 	q := &Queue{Waiting: slices.Clip(pending), PodVerdicts: make([]action.Verdict, len(pending), len(pending)+further)}
 	for i, p := range pending {
 		q.PodVerdicts[i].Subject = reason.Ref{Kind: reason.KindPod, Name: p.String()}
-		q.hopeful = q.hopeful || p.Nominated() != ""
 	}
 	return q
 }

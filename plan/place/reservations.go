@@ -14,8 +14,7 @@ import (
 type Reservations struct {
 	*node.View
 	*Queue
-	room   *Room
-	recall *Recall
+	room *Room
 }
 
 func onThere(b *reserved) *[]scheduling.Seat { return &b.there }
@@ -29,7 +28,7 @@ func (rs *Reservations) give() {
 	if last == nil {
 		return
 	}
-	on, stayed := rs.stayed(last)
+	on := rs.stayed(last)
 	future := make([]bool, len(on))
 	seats := 0
 	for i, h := range on {
@@ -56,7 +55,7 @@ func (rs *Reservations) give() {
 		take := func(coming bool) {
 			for i := 0; i+1 < len(pairs); i += 2 {
 				if at := int(pairs[i]); at >= 0 && at < len(on) && on[at] >= 0 && future[at] == coming {
-					arena = append(arena, scheduling.Seat{On: on[at], Held: stayed[at], Pods: int(pairs[i+1])})
+					arena = append(arena, scheduling.Seat{On: on[at], Pods: int(pairs[i+1])})
 				}
 			}
 		}
@@ -64,24 +63,16 @@ func (rs *Reservations) give() {
 		there := len(arena) - from
 		take(true)
 		own := arena[from:len(arena):len(arena)]
-		dm.reserved = &reserved{seats: own, there: own[:there:there], coming: own[there:], demands: 1}
+		dm.reserved = &reserved{there: own[:there:there], coming: own[there:], demands: 1}
 		byKey[dm.Of.Key] = dm.reserved
 	}
 }
 
-// berthed is where the nodes of the places are now, -1 for those that are gone, and which of them are where they were in the last cycle.
-func (rs *Reservations) stayed(last *memory.Places) (on []scheduling.Handle, stayed []bool) {
-	was := rs.recall.held
-	if was.of != last || was.check != rs.Check {
-		was.on = nil
-	}
-	on, stayed = make([]scheduling.Handle, len(last.Nodes)), make([]bool, len(last.Nodes))
+// stayed is where the nodes of the places are now, -1 for those that are gone.
+func (rs *Reservations) stayed(last *memory.Places) []scheduling.Handle {
+	on := make([]scheduling.Handle, len(last.Nodes))
 	gone := false
 	for i, name := range last.Nodes {
-		if i < len(was.on) && rs.Check.Is(was.on[i], name) {
-			on[i], stayed[i] = was.on[i], true
-			continue
-		}
 		h, present := rs.Check.Handle(name)
 		if on[i] = h; !present {
 			on[i], gone = -1, true
@@ -90,33 +81,7 @@ func (rs *Reservations) stayed(last *memory.Places) (on []scheduling.Handle, sta
 	if gone {
 		rs.moveIn(last.Nodes, on)
 	}
-	return on, stayed
-}
-
-// lodge has pods stand in the checker that keep their places for certain, instead of placing them again in every cycle. It comes to the same:
-// they mind nobody and nobody minds them, they are of the first band, which chooses before all others, and nobody has a place yet whom the last
-// cycle did not see beside them.
-func (rs *Reservations) reserve() {
-	if !rs.room.settles() || len(rs.room.Gangs)+rs.Driven > 0 || len(rs.room.Demands) == 0 {
-		rs.Check.Reserve(nil)
-		return
-	}
-	band := rs.room.bands()[0]
-	all := make([]scheduling.Reservation, 0, len(band))
-	for _, dm := range band {
-		b := dm.reserved
-		if b == nil || b.demands > 1 || dm.Served > 0 {
-			continue
-		}
-		b.stands = true
-		if rs.room.deciding(dm) < dm.Left() { // others choose first among the machines that are coming
-			for i := range b.coming {
-				b.coming[i].Held = false
-			}
-		}
-		all = append(all, scheduling.Reservation{Of: dm.Of, Pods: dm.Left(), Seats: b.seats})
-	}
-	rs.Check.Reserve(all)
+	return on
 }
 
 // moveIn has what was meant for machines that are coming no longer follow them: each to a node of its group that is in no list of nodes yet
@@ -170,14 +135,10 @@ func keepPlaces(row *scheduling.Row, demands []*Demand, of func(b *reserved) *[]
 			continue
 		}
 		own := of(dm.reserved)
-		if len(*own) == 0 || dm.Left() == 0 && !dm.reserved.stands {
+		if len(*own) == 0 || dm.Left() == 0 {
 			continue
 		}
-		seats := row.Keep(dm.Of, dm.Left(), *own)
-		if len(seats) == len(*own) && &seats[0] == &(*own)[0] {
-			*own = nil
-		}
-		for _, s := range seats {
+		for _, s := range row.Keep(dm.Of, dm.Left(), *own) {
 			kept(dm, s.On, s.Pods)
 		}
 	}
@@ -186,7 +147,7 @@ func keepPlaces(row *scheduling.Row, demands []*Demand, of func(b *reserved) *[]
 // RememberPlaces leaves the places of this cycle to the next one: on nodes that are there, machines that are coming, and those that are being
 // added, which will be coming.
 func (rs *Reservations) Remember() {
-	rs.Memory.Places, rs.recall.held = nil, held{}
+	rs.Memory.Places = nil
 	used := rs.usedNodes()
 	if len(used) == 0 {
 		return
@@ -218,21 +179,12 @@ func (rs *Reservations) Remember() {
 		p.Of[dm.Of.Key] = pairs
 	}
 	rs.Memory.Places = p
-	rs.recall.held = held{p, rs.Check, handlesOf(used)}
 }
 
 // used is a node on which pods have places.
 type used struct {
 	on   scheduling.Handle
 	name string
-}
-
-func handlesOf(all []used) []scheduling.Handle {
-	handles := make([]scheduling.Handle, len(all))
-	for i, u := range all {
-		handles[i] = u.on
-	}
-	return handles
 }
 
 // usedNodes are those on which pods that keep their places have them, in the order of names. Machines that are being added are named as they

@@ -43,7 +43,7 @@ type Witness interface {
 }
 
 // NewRoom is the room in which nobody has a place yet.
-func NewRoom(v *node.View, last *Recall) *Room {
+func NewRoom(v *node.View) *Room {
 	d := &Room{
 		View: v, Needs: &Needs{map[string]string{}, map[string]string{}, map[string]reason.Reason{}, map[string]reason.Reason{}},
 		groups: make(map[cluster.GroupID]*Incoming, len(v.Listed)), fitting: map[string]reason.Reason{},
@@ -56,8 +56,8 @@ func NewRoom(v *node.View, last *Recall) *Room {
 	}
 	d.Queue = newQueue(v.Snapshot.Pending, others)
 	d.Machines, d.Unbound, d.RunTimes = &Machines{View: v, room: d}, &Unbound{v, d.Queue, d.Needs}, &RunTimes{v}
-	d.Reservations = &Reservations{View: v, Queue: d.Queue, room: d, recall: last}
-	d.Arrivals = &Arrivals{View: v, Queue: d.Queue, room: d, recall: last}
+	d.Reservations = &Reservations{View: v, Queue: d.Queue, room: d}
+	d.Arrivals = &Arrivals{View: v, Queue: d.Queue, room: d}
 	d.backlogs = &backlogs{v, d.Queue, d}
 	return d
 }

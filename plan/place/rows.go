@@ -49,9 +49,3 @@ func (d *Room) bands() [][]*Demand {
 	}
 	return append(all, d.Demands[from:])
 }
-
-// settles says whether pods may stand in the checker before it is known who waits: nobody is placed then but by the places of the last cycle.
-func (d *Room) settles() bool {
-	o := &d.Snapshot.Objects
-	return !d.hopeful && len(o.CapacityBuffers)+len(o.ProvisioningRequests) == 0
-}

@@ -2,7 +2,6 @@ package classes
 
 import (
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/util"
@@ -49,13 +48,6 @@ func (cl *Class) enliven(n int) {
 	}
 }
 
-// Free says whether pods of the class neither mind other pods nor are minded by them: they have no anti-affinity, no host ports, and nobody
-// counts them. All selectors must have been taken into account: see [Classes.Current].
-func (cl *Class) Free() bool {
-	return len(cl.owns)+len(cl.Spec.Ports) == 0 &&
-		!slices.ContainsFunc(cl.hits, func(s *relations.Selector) bool { return len(s.Counters())+len(s.Owners()) > 0 })
-}
-
 // Held is what one pod takes of a resource once it is there; nothing when it is absent.
 func (cl *Class) Held(of resources.Dimension) int64 {
 	if cl.Absent {
@@ -68,7 +60,7 @@ func (cl *Class) Held(of resources.Dimension) int64 {
 type Spec struct {
 	Needs  []resources.Need
 	Served bool                   // some of them are for resources that devices serve on some nodes: see [devices.Served]
-	Ports  []corev1.ContainerPort // of the host, with protocol and address filled in
+	Ports  []corev1.ContainerPort // of the host
 
 	// What depends on the node alone, prepared when a pod of the spec is first asked about.
 	Tolerations *nodes.Tolerations
@@ -100,17 +92,8 @@ func (s *specs) of(class *cluster.Class) *Spec {
 	if class.Held != nil {
 		asked = s.table.Amounts(nil, resources.Wanted(object))
 	}
-	made := &Spec{Needs: resources.Needs(asked, held)}
+	made := &Spec{Needs: resources.Needs(asked, held), Ports: util.GetHostPorts(object)}
 	made.Served = s.table.Served(made.Needs)
-	for _, p := range util.GetHostPorts(object) {
-		if p.Protocol == "" {
-			p.Protocol = corev1.ProtocolTCP
-		}
-		if p.HostIP == "" {
-			p.HostIP = AnyAddress
-		}
-		made.Ports = append(made.Ports, p)
-	}
 	s.byKey[class.SpecKey] = made
 	return made
 }
@@ -142,13 +125,4 @@ func (s *Spec) describe(priority int32) []byte {
 		key = append(appendAll(key, int(p.HostPort)), fmt.Sprintf("%q %q", p.Protocol, p.HostIP)...)
 	}
 	return key
-}
-
-// AnyAddress is the host address that stands for all.
-const AnyAddress = "0.0.0.0"
-
-// Clash says whether two host ports cannot both be given away: the same number and protocol, on one address or on all.
-func Clash(a, b *corev1.ContainerPort) bool {
-	same := a.HostIP == b.HostIP || a.HostIP == AnyAddress || b.HostIP == AnyAddress
-	return a.HostPort == b.HostPort && a.Protocol == b.Protocol && same
 }

@@ -136,8 +136,8 @@ func (c *Classes) Current(cl *Class) *Class {
 	return cl
 }
 
-// Turn begins a later snapshot: nobody has asked about a class in it. A class that was only asked about and that no pod has any more would
-// otherwise be minded for ever, and the answers would be others than those of a checker that is made anew.
+// Turn begins a later snapshot, in which no class was asked about yet. A class that was only asked about, and that no pod has any more, is
+// forgotten. Otherwise its anti-affinity would count for ever, unlike in a checker that is made anew.
 func (c *Classes) Turn() {
 	for _, cl := range c.asked {
 		cl.enliven(-1)
@@ -147,12 +147,8 @@ func (c *Classes) Turn() {
 
 // Wait has n pods more such as each of these wait in the snapshot.
 func (c *Classes) Wait(pods []*cluster.Pod, n int) {
-	for i := 0; i < len(pods); {
-		of, first := pods[i].Class, i
-		for i < len(pods) && pods[i].Class == of {
-			i++
-		}
-		c.Of(of).enliven(n * (i - first))
+	for _, p := range pods {
+		c.Of(p.Class).enliven(n)
 	}
 }
 

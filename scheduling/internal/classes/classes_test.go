@@ -139,7 +139,7 @@ func TestWhatOthersHaveToDoWithAKind(t *testing.T) {
 		"nothing":                               {pod("p"), pod("q"), Welcome, Welcome, false, false},
 		"company is where it is":                {pod("p", near("q")), pod("q"), Welcome, NotNow, false, true},
 		"the first of its own is company":       {pod("p", near("p")), pod("q"), Welcome, Welcome, false, true},
-		"it shuns where others are":             {pod("p", apart("q")), pod("q"), Welcome, Welcome, true, true},
+		"it avoids where others are":            {pod("p", apart("q")), pod("q"), Welcome, Welcome, true, true},
 		"it is shunned as well":                 {pod("p"), pod("q", apart("p")), Welcome, Welcome, true, true},
 		"others shun somebody else":             {pod("p"), pod("q", apart("r")), Welcome, Welcome, false, false},
 		"a spread goes where fewer are":         {pod("p", spread("p")), pod("p", spread("p")), NotNow, Welcome, false, true},
@@ -153,11 +153,11 @@ func TestWhatOthersHaveToDoWithAKind(t *testing.T) {
 			if answer(h[0]) != c.a || answer(h[1]) != c.b {
 				t.Errorf("answers %d and %d, want %d and %d", answer(h[0]), answer(h[1]), c.a, c.b)
 			}
-			if got := k.Shuns(h[0]) || k.Shunned(h[0]); got != c.shunned {
+			if got := k.Avoids(h[0]) || k.Repelled(h[0]); got != c.shunned {
 				t.Errorf("shunned: %t", got)
 			}
-			if k.Minds() != c.minds {
-				t.Errorf("minds: %t", k.Minds())
+			if k.Depends() != c.minds {
+				t.Errorf("minds: %t", k.Depends())
 			}
 		})
 	}
@@ -179,29 +179,6 @@ func TestPodsAreCountedWhoeverAsksFirst(t *testing.T) {
 			all.Leave(h[0])
 			if k := all.Kind(asked.Class); k.Crowds(h[1]) != Welcome {
 				t.Error("pods of a node that left count")
-			}
-		})
-	}
-}
-
-func TestHostPortsClash(t *testing.T) {
-	port := func(n int32, protocol corev1.Protocol, ip string) *corev1.ContainerPort {
-		return &corev1.ContainerPort{HostPort: n, Protocol: protocol, HostIP: ip}
-	}
-	for name, c := range map[string]struct {
-		a, b *corev1.ContainerPort
-		want bool
-	}{
-		"the same":                   {port(80, "TCP", AnyAddress), port(80, "TCP", AnyAddress), true},
-		"another number":             {port(80, "TCP", AnyAddress), port(81, "TCP", AnyAddress), false},
-		"another protocol":           {port(80, "TCP", AnyAddress), port(80, "UDP", AnyAddress), false},
-		"one address of all":         {port(80, "TCP", AnyAddress), port(80, "TCP", "10.0.0.1"), true},
-		"two addresses":              {port(80, "TCP", "10.0.0.2"), port(80, "TCP", "10.0.0.1"), false},
-		"one address that both name": {port(80, "TCP", "10.0.0.1"), port(80, "TCP", "10.0.0.1"), true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if Clash(c.a, c.b) != c.want || Clash(c.b, c.a) != c.want {
-				t.Errorf("clash: %t and %t", Clash(c.a, c.b), Clash(c.b, c.a))
 			}
 		})
 	}
@@ -253,7 +230,7 @@ func TestAClassIsKnownWhileTheSnapshotHasIt(t *testing.T) {
 	all, _ := classesOf(-1<<31, "a1")
 	shy := pod("q", apart("p"))
 	waits := []*cluster.Pod{shy}
-	minds := func() bool { return all.Kind(pod("p").Class).Minds() }
+	minds := func() bool { return all.Kind(pod("p").Class).Depends() }
 	if minds() {
 		t.Error("it minds a class that nobody has met")
 	}

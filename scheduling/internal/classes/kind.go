@@ -20,9 +20,9 @@ import (
 //	question                                 plugin
 //	Crowds, Crowded                          PodTopologySpread
 //	Follows                                  InterPodAffinity: those whom the pod wants near
-//	Shuns                                    InterPodAffinity: those whom the pod wants to be away from
-//	Shunned                                  InterPodAffinity: those who want to be away from the pod
-//	Minds, Depends, Spreads, Selfish         none: what a search may take for granted
+//	Avoids                                   InterPodAffinity: those whom the pod wants to be away from
+//	Repelled                                 InterPodAffinity: those who want to be away from the pod
+//	Depends, Spreads, Selfish                  none: what a search may take for granted
 //
 // A kind is made when its first class is asked about, and stays. Its answers are read off counters, so it never grows stale itself; what
 // makes a class change its kind is in [Classes.kind].
@@ -65,7 +65,7 @@ func (k *Kind) refuse(plugin, message string) { k.By, k.Refused = plugin, messag
 //	what refuses                                   answer   until
 //	resources, ports, taints, labels, features     Never    something leaves or is taken back
 //	volumes that are bound, devices                Never    the same
-//	somebody there whom the pod shuns, or who it   Never    the same
+//	anti-affinity, its own or another pod's        Never    the same
 //	volumes that a first pod is yet to decide      NotNow   that pod is placed
 //	a skew, company that is missing                NotNow   pods come, there or elsewhere
 //
@@ -131,13 +131,13 @@ func (k *Kind) Follows(h nodes.Handle) Answer {
 	return NotNow
 }
 
-// Shuns says whether somebody is there whom the pod wants to be away from.
-func (k *Kind) Shuns(h nodes.Handle) bool {
+// Avoids says whether a pod is there that the pod's own anti-affinity is about.
+func (k *Kind) Avoids(h nodes.Handle) bool {
 	return slices.ContainsFunc(k.apart, func(n *relations.Counter) bool { return n.Here(h) > 0 })
 }
 
-// Shunned says whether somebody is there who wants to be away from the pod.
-func (k *Kind) Shunned(h nodes.Handle) bool {
+// Repelled says whether a pod is there whose anti-affinity is about the pod.
+func (k *Kind) Repelled(h nodes.Handle) bool {
 	return k.owned(func(n *relations.Counter) bool { return n.Here(h) > 0 })
 }
 
@@ -151,10 +151,10 @@ func (k *Kind) owned(is func(*relations.Counter) bool) bool {
 	return false
 }
 
-// Hears says whether nominated pods that want to be away from the pod are asked. It is to be asked before they count as being there.
+// Repellable says whether nominated pods that want to be away from the pod are asked. It is to be asked before they count as being there.
 // kube-scheduler's InterPodAffinity skips a pod for good when it has no such wishes itself and none of the pods that run wants to be away
 // from it.
-func (k *Kind) Hears() bool {
+func (k *Kind) Repellable() bool {
 	return len(k.near)+len(k.apart) > 0 || k.owned((*relations.Counter).Any)
 }
 
@@ -171,13 +171,10 @@ func (k *Kind) Selfish(h nodes.Handle) bool {
 // Spreads says whether the pod has spread constraints that forbid.
 func (k *Kind) Spreads() bool { return len(k.spreads) > 0 }
 
-// Depends says whether wishes of its own towards other pods decide where the pod goes.
-func (k *Kind) Depends() bool { return len(k.spreads)+len(k.near)+len(k.apart) > 0 }
-
-// Minds says whether other pods, and not only what they take, decide where such pods go: by wishes of their own or of others, by claims
+// Depends says whether other pods, and not only what they take, decide where such pods go: by wishes of their own or of others, by claims
 // that are shared, and by volumes and devices, of which nodes have so many.
-func (k *Kind) Minds() bool {
-	return k.Depends() || k.Volumes != nil || k.Devices != nil || k.owned((*relations.Counter).Lives)
+func (k *Kind) Depends() bool {
+	return len(k.spreads)+len(k.near)+len(k.apart) > 0 || k.Volumes != nil || k.Devices != nil || k.owned((*relations.Counter).Lives)
 }
 
 // Relaxed is the last change after which a node may take the kind that did not before.

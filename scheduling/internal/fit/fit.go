@@ -37,8 +37,8 @@ func New(w classes.World, c *classes.Classes) *Judge { return &Judge{World: w, C
 // of them; it is nil when nobody in particular is asked about.
 func (j *Judge) Answer(k *classes.Kind, h nodes.Handle, p *cluster.Pod) classes.Answer {
 	if waiting := j.waiting(k, h, p); len(waiting) > 0 {
-		a, heard := classes.Welcome, k.Hears() // those that run say whether anybody is heard, before the others come
-		j.beside(h, waiting, func() { a = j.alone(k, h, heard) })
+		a, repellable := classes.Welcome, k.Repellable() // asked before those that wait count as being there
+		j.beside(h, waiting, func() { a = j.alone(k, h, repellable) })
 		if a != classes.Welcome {
 			return a
 		}
@@ -56,9 +56,9 @@ func (j *Judge) beside(h nodes.Handle, waiting []nodes.Entry, do func()) {
 	j.Classes.CountAll(h, waiting, -1)
 }
 
-// alone says whether a pod of the kind is welcome beside the pods that count as being on the node. Heard says whether some of them may want
-// to be away from it.
-func (j *Judge) alone(k *classes.Kind, h nodes.Handle, heard bool) classes.Answer {
+// alone says whether a pod of the kind is welcome beside the pods that count as being on the node. Repellable says whether anti-affinity of
+// these is asked about.
+func (j *Judge) alone(k *classes.Kind, h nodes.Handle, repellable bool) classes.Answer {
 	if !j.passes(k, h) {
 		return classes.Never
 	}
@@ -71,7 +71,7 @@ func (j *Judge) alone(k *classes.Kind, h nodes.Handle, heard bool) classes.Answe
 	if k.Devices != nil && j.Devices.Refusal(k.Devices, h) != "" {
 		return classes.Never
 	}
-	if k.Shuns(h) || heard && k.Shunned(h) {
+	if k.Avoids(h) || repellable && k.Repelled(h) {
 		return classes.Never
 	}
 	if a := k.Crowds(h); a != classes.Welcome {
@@ -83,7 +83,7 @@ func (j *Judge) alone(k *classes.Kind, h nodes.Handle, heard bool) classes.Answe
 // passes says whether the node has the resources, the host ports and the kubelet's features, and its taints and labels let the pod pass.
 func (j *Judge) passes(k *classes.Kind, h nodes.Handle) bool {
 	return !j.Nodes.Lacks(h, k.Spec.Needs) && k.Refused == "" && j.Rules.Pass(k.Spec.Tolerations, k.Spec.Selection, h) &&
-		j.Rules.Declared(k.Spec.Features, h) && (len(k.Spec.Ports) == 0 || len(j.takenPorts(k.Spec, h)) == 0)
+		j.Rules.Declared(k.Spec.Features, h) && len(j.takenPorts(k.Spec, h)) == 0
 }
 
 // Suits says whether the node as such would do for pods of the kind: its resources, taints, labels, features, host ports and volumes,

@@ -105,7 +105,7 @@ func TestEachCauseIsToldInTheSchedulersOrder(t *testing.T) {
 		"nothing":                                {},
 		"to the last core":                       {pod: of{asks("cpu", "4")}},
 		"beyond it":                              {pod: of{asks("cpu", "4001m")}, want: []string{"Insufficient cpu (needs 4001m, free 4)"}},
-		"what it has never heard of":             {pod: of{asks("example.com/a", "1")}, want: []string{"Insufficient example.com/a (needs 1, free 0)"}},
+		"what it has never repellable of":        {pod: of{asks("example.com/a", "1")}, want: []string{"Insufficient example.com/a (needs 1, free 0)"}},
 		"what is overdrawn refuses no other":     {there: of{asks("cpu", "9")}, n: 1, pod: of{asks("memory", "1Gi")}},
 		"no place":                               {n: 5, want: []string{"Too many pods (limit 5)"}},
 		"a taint, named with value and effect":   {node: like{taints}, want: []string{"untolerated taint gpu=yes:NoSchedule"}},

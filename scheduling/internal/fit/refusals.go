@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	v1helper "k8s.io/component-helpers/scheduling/corev1"
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/features"
 
 	"sluice.dev/sluice/cluster"
@@ -35,19 +36,21 @@ func (j *Judge) Causes(p *cluster.Pod, h nodes.Handle, elsewhere bool) int {
 	return n
 }
 
+// refuse is Refusals, worded or only counted.
 func (j *Judge) refuse(p *cluster.Pod, h nodes.Handle, elsewhere, worded bool) (n int, why []reason.Reason) {
 	k := j.Classes.Kind(p.Class)
 	waiting := j.waiting(k, h, p)
 	if len(waiting) == 0 || j.alone(k, h, j.Relations.Repelling()) != classes.Welcome {
 		return j.refusals(p, k, h, elsewhere, true, worded)
 	}
-	heard := k.Hears()
-	j.beside(h, waiting, func() { n, why = j.refusals(p, k, h, elsewhere, heard, worded) })
+	repellable := k.Repellable()
+	j.beside(h, waiting, func() { n, why = j.refusals(p, k, h, elsewhere, repellable, worded) })
 	return n, why
 }
 
-// refusals are those by the pods that count as being on the node, and how many. Heard says whether some of them may want to be away from the pod.
-func (j *Judge) refusals(p *cluster.Pod, k *classes.Kind, h nodes.Handle, elsewhere, heard, worded bool) (n int, why []reason.Reason) {
+// refusals are those by the pods that count as being on the node, and how many. Repellable says whether some of them may want to be away
+// from the pod. Unworded ones are only counted.
+func (j *Judge) refusals(p *cluster.Pod, k *classes.Kind, h nodes.Handle, elsewhere, repellable, worded bool) (n int, why []reason.Reason) {
 	about := reason.Node(j.Nodes.Name(h))
 	say := func(code reason.Code, facts ...any) {
 		if n++; worded {
@@ -66,9 +69,7 @@ func (j *Judge) refusals(p *cluster.Pod, k *classes.Kind, h nodes.Handle, elsewh
 	}
 	if v&nodes.Taints == 0 {
 		for _, t := range untolerated(k.Spec.Tolerations.All, j.Nodes.Object(h), cordoned) {
-			if n++; worded {
-				why = append(why, reason.New(reason.UntoleratedTaint, about, "taint", t.ToString()))
-			}
+			say(reason.UntoleratedTaint, "taint", t.ToString())
 		}
 	}
 	if !j.Rules.Selected(k.Spec.Selection, h) {
@@ -77,9 +78,10 @@ func (j *Judge) refusals(p *cluster.Pod, k *classes.Kind, h nodes.Handle, elsewh
 	if ports := j.takenPorts(k.Spec, h); len(ports) > 0 {
 		say(reason.HostPortTaken, "ports", strings.Join(ports, ", "))
 	}
-	lacking := j.lacking(k.Spec, h)
-	if n += len(lacking); worded {
-		why = append(why, j.insufficient(lacking, h)...)
+	for _, need := range j.lacking(k.Spec, h) {
+		if n++; worded {
+			why = append(why, j.insufficient(&need, h))
+		}
 	}
 	if k.Volumes != nil && k.Refused == "" {
 		for _, r := range j.Storage.Unmountable(j.Storage.Own(j.Classes.Of(p.Class).Volumes), h) {
@@ -99,7 +101,7 @@ func (j *Judge) refusals(p *cluster.Pod, k *classes.Kind, h nodes.Handle, elsewh
 		refuse(k.By, k.Refused)
 	case k.Follows(h) != classes.Welcome:
 		say(reason.PodAffinity)
-	case k.Shuns(h) || heard && k.Shunned(h):
+	case k.Avoids(h) || repellable && k.Repelled(h):
 		say(reason.PodAntiAffinity)
 	}
 	if !j.Rules.Declared(k.Spec.Features, h) {
@@ -125,16 +127,22 @@ func untolerated(tolerations []corev1.Toleration, n *corev1.Node, cordoned bool)
 
 // takenPorts are the spec's host ports that the node has given away, as "8080/TCP", with the address where the pod names one.
 func (j *Judge) takenPorts(s *classes.Spec, h nodes.Handle) []string {
+	if len(s.Ports) == 0 {
+		return nil
+	}
+	given := make(fwk.HostPortInfo)
+	for _, e := range j.Nodes.Pods(h) {
+		for _, p := range j.Classes.At(e.Class).Spec.Ports {
+			given.Add(p.HostIP, string(p.Protocol), p.HostPort)
+		}
+	}
 	var all []string
-	for i := range s.Ports {
-		p := &s.Ports[i]
-		if !slices.ContainsFunc(j.Nodes.Pods(h), func(e nodes.Entry) bool {
-			return slices.ContainsFunc(j.Classes.At(e.Class).Spec.Ports, func(o corev1.ContainerPort) bool { return classes.Clash(p, &o) })
-		}) {
+	for _, p := range s.Ports {
+		if !given.CheckConflict(p.HostIP, string(p.Protocol), p.HostPort) {
 			continue
 		}
-		words := fmt.Sprintf("%d/%s", p.HostPort, p.Protocol)
-		if p.HostIP != classes.AnyAddress {
+		words := fmt.Sprintf("%d/%s", p.HostPort, cmp.Or(p.Protocol, corev1.ProtocolTCP))
+		if p.HostIP != "" && p.HostIP != fwk.DefaultBindAllHostIP {
 			words = p.HostIP + ":" + words
 		}
 		all = append(all, words)
@@ -156,26 +164,12 @@ func (j *Judge) lacking(s *classes.Spec, h nodes.Handle) (lacking []resources.Ne
 	return lacking
 }
 
-// insufficient are the reasons for each of these resources.
-func (j *Judge) insufficient(lacking []resources.Need, h nodes.Handle) []reason.Reason {
-	about, names := reason.Node(j.Nodes.Name(h)), j.Nodes.Resources()
-	var why []reason.Reason
-	for _, n := range lacking {
-		if n.Dim == resources.Pods {
-			limit := int64(0)
-			for _, a := range j.Nodes.Allocatable(h) {
-				if a.Dim == resources.Pods {
-					limit = a.N
-				}
-			}
-			why = append(why, reason.New(reason.TooManyPods, about, "limit", limit))
-			continue
-		}
-		why = append(why, reason.Reason{Code: reason.InsufficientResource, About: about, Facts: map[string]string{
-			"resource": string(names[n.Dim]),
-			"needs":    resources.Words(names[n.Dim], n.Asked, true),
-			"free":     resources.Words(names[n.Dim], max(0, j.Nodes.Left(n.Dim, h)), false),
-		}})
+// insufficient is the reason for one of these resources.
+func (j *Judge) insufficient(n *resources.Need, h nodes.Handle) reason.Reason {
+	about, name := reason.Node(j.Nodes.Name(h)), j.Nodes.Resources()[n.Dim]
+	if n.Dim == resources.Pods {
+		return reason.New(reason.TooManyPods, about, "limit", j.Nodes.Object(h).Status.Allocatable.Pods().Value())
 	}
-	return why
+	return reason.New(reason.InsufficientResource, about, "resource", name, "needs", resources.Words(name, n.Asked, true),
+		"free", resources.Words(name, max(0, j.Nodes.Left(n.Dim, h)), false))
 }

@@ -14,9 +14,9 @@ import (
 )
 
 // A kubelet declares which of the newer features it has, and NodeDeclaredFeatures keeps pods that need one of them off nodes whose kubelet
-// is too old for it or has it switched off. A kubelet that declares nothing has none of them: those of before 1.35 know nothing of this.
+// does not declare it. A kubelet that declares nothing has none of them: those of before 1.35 declare nothing.
 
-// unproven is the kind of machines of which nobody knows what their kubelet will declare.
+// unproven is the kind of machines whose kubelet has not declared anything yet.
 const unproven = -1
 
 // Demand is the features that pods need of their node's kubelet.
@@ -25,7 +25,7 @@ type Demand struct {
 	features []string // sorted, at least one
 	pod      *corev1.Pod
 	state    fwk.CycleState
-	answers  []Verdict // by kind of what kubelets declare
+	answers  answers // by kind of what kubelets declare
 }
 
 // Demand is the shared record of the features that the spec needs, nil for none.
@@ -66,14 +66,7 @@ func (r *Rules) Declared(d *Demand, h Handle) bool {
 	if d == nil || kind == unproven {
 		return true
 	}
-	v := known(d.answers, kind)
-	if v == 0 {
-		v = asked
-		if r.features.Filter(r.ctx, d.state, d.pod, plugins.Bare(r.table.Object(h))).IsSuccess() {
-			v |= declared
-		}
-		d.answers = noted(d.answers, kind, v)
-	}
+	v := d.answers.of(kind, func() Verdict { return r.filter(r.features, d.state, d.pod, h, declared) })
 	return v&declared != 0
 }
 

@@ -1,10 +1,12 @@
 package nodes
 
 import (
+	"fmt"
+	"hash/fnv"
+
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 
-	"sluice.dev/sluice/scheduling/internal/digest"
 	"sluice.dev/sluice/scheduling/internal/resources"
 )
 
@@ -15,7 +17,7 @@ type Template struct {
 	allocatable []resources.Amount
 	taints      int32  // the kind of its taints
 	features    int32  // the kind of what its kubelet declares, or unproven
-	digest      uint64 // of the node object and the classes of the pods
+	contents    string // of the node object and the classes of the pods
 	attaches    int    // volumes, 0 for no limit
 	slices      []*resourcev1.ResourceSlice
 }
@@ -48,16 +50,9 @@ func (t *Template) Slices() []*resourcev1.ResourceSlice { return t.slices }
 // Digest tells templates apart that offer something else to pods which do not mind others: the node object, what a machine attaches, and
 // the pods that it carries. It is a function of their contents alone, the same for every checker.
 func (t *Template) Digest() uint64 {
-	sum := digest.Mix(t.digest, uint64(t.attaches))
-	if t.features == unproven {
-		sum = digest.Mix(sum, 1)
-	}
-	return sum
-}
-
-// Same says whether machines that are like the templates begin alike. Machines with devices of their own never do for certain.
-func (t *Template) Same(o *Template) bool {
-	return t == o || t.slices == nil && o.slices == nil && t.Digest() == o.Digest()
+	sum := fnv.New64a()
+	fmt.Fprintf(sum, "%s %d %t", t.contents, t.attaches, t.features == unproven)
+	return sum.Sum64()
 }
 
 // row is one node.
@@ -68,6 +63,9 @@ type row struct {
 	present  bool
 	pods     []Entry // never changed below its length: what-ifs keep earlier versions of it
 }
+
+// become gives a node another object.
+func (r *row) become(n *corev1.Node) { r.node = n }
 
 // object is the node's object.
 func (r *row) object() *corev1.Node {

@@ -7,8 +7,9 @@
 //	free        what every node has left, in columns, and blocks of nodes that have no room
 //	table       all nodes: they join, leave and are found by name
 //	rules       TaintToleration, NodeUnschedulable and NodeAffinity, asked once for each kind of node
+//	features    NodeDeclaredFeatures, asked in the same way
 //
-// Pods are known here by the number of their class alone. Who counts them is package fit.
+// Pods are known here by the number of their class alone. Package classes counts them.
 package nodes
 
 import (
@@ -32,6 +33,14 @@ func (e *Entry) Leaving() bool { return e.Pod != nil && e.Pod.Leaving() }
 
 // Bound says whether the pod runs on a node of the snapshot, rather than being placed there by a what-if.
 func (e *Entry) Bound() bool { return e.Pod != nil && e.Pod.Node != "" }
+
+// Reach is the slice with an element of that number; those that it lacked are as the one given.
+func Reach[T any, N ~int32](s []T, n N, missing T) []T {
+	for len(s) <= int(n) {
+		s = append(s, missing)
+	}
+	return s
+}
 
 // Future is the node of that name which a machine made after the template will become: hostname label set, Ready and nothing
 // else among its conditions, schedulable, without provider id. The template is not changed and shares nothing with it.

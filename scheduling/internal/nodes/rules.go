@@ -13,7 +13,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeunschedulable"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/tainttoleration"
 
-	"sluice.dev/sluice/scheduling/internal/digest"
 	"sluice.dev/sluice/scheduling/internal/plugins"
 )
 
@@ -63,13 +62,13 @@ type Tolerations struct {
 	ID      int32
 	All     []corev1.Toleration
 	pod     *corev1.Pod
-	answers []Verdict // by kind of taints
+	answers answers // by kind of taints
 }
 
 // Tolerations is the shared record of these tolerations.
 func (r *Rules) Tolerations(all []corev1.Toleration) *Tolerations {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{Tolerations: all}}
-	key := digest.Encoded(&pod.Spec)
+	key := plugins.Encoded(&pod.Spec)
 	if t, ok := r.tolerations[key]; ok {
 		return t
 	}
@@ -80,36 +79,28 @@ func (r *Rules) Tolerations(all []corev1.Toleration) *Tolerations {
 
 // Tolerated is what the plugins about taints and the cordon say.
 func (r *Rules) Tolerated(t *Tolerations, h Handle) Verdict {
-	kind := r.table.Taints(h)
-	if v := known(t.answers, kind); v != 0 {
-		return v
-	}
-	v, info := asked, plugins.Bare(r.table.Object(h))
-	if r.taints.Filter(r.ctx, nil, t.pod, info).IsSuccess() {
-		v |= Taints
-	}
-	if r.unschedulable.Filter(r.ctx, nil, t.pod, info).IsSuccess() {
-		v |= Schedule
-	}
-	t.answers = noted(t.answers, kind, v)
-	return v
+	return t.answers.of(r.table.Taints(h), func() Verdict {
+		return r.filter(r.taints, nil, t.pod, h, Taints) | r.filter(r.unschedulable, nil, t.pod, h, Schedule)
+	})
 }
 
-// known is the answer about a kind, 0 for not asked yet.
-func known(all []Verdict, kind int32) Verdict {
-	if int(kind) >= len(all) {
-		return 0
+// answers are verdicts by the kinds of nodes, 0 for a kind that was not asked about.
+type answers []Verdict
+
+// of is the verdict about a kind, asked for once.
+func (a *answers) of(kind int32, ask func() Verdict) Verdict {
+	if *a = Reach(*a, kind, 0); (*a)[kind] == 0 {
+		(*a)[kind] = asked | ask()
 	}
-	return all[kind]
+	return (*a)[kind]
 }
 
-// noted are the answers with one more.
-func noted(all []Verdict, kind int32, v Verdict) []Verdict {
-	for len(all) <= int(kind) {
-		all = append(all, 0)
+// filter is the bit when the plugin lets the pod onto the node, else 0.
+func (r *Rules) filter(p fwk.FilterPlugin, s fwk.CycleState, pod *corev1.Pod, h Handle, bit Verdict) Verdict {
+	if p.Filter(r.ctx, s, pod, plugins.Bare(r.table.Object(h))).IsSuccess() {
+		return bit
 	}
-	all[kind] = v
-	return all
+	return 0
 }
 
 // Selection is a node selector together with required node affinity.
@@ -120,7 +111,7 @@ type Selection struct {
 	refused bool             // the plugin refuses all nodes, whatever they are
 	only    sets.Set[string] // the names of the only nodes that can match; nil when there may be others
 	lens    *Lens
-	answers []Verdict // by the lens's kinds
+	answers answers // by the lens's kinds
 }
 
 // Selection is the shared record of what the spec wants of nodes, nil for nothing.
@@ -136,7 +127,7 @@ func (r *Rules) Selection(s *corev1.PodSpec) *Selection {
 	if required != nil {
 		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
 	}
-	key := digest.Encoded(&pod.Spec)
+	key := plugins.Encoded(&pod.Spec)
 	if known, ok := r.selections[key]; ok {
 		return known
 	}
@@ -158,15 +149,7 @@ func (r *Rules) Selected(s *Selection, h Handle) bool {
 	if s.refused || s.only != nil && !s.only.Has(r.table.Name(h)) {
 		return false
 	}
-	kind := r.table.Look(s.lens, h)
-	v := known(s.answers, kind)
-	if v == 0 {
-		v = asked
-		if r.affinity.Filter(r.ctx, s.state, s.pod, plugins.Bare(r.table.Object(h))).IsSuccess() {
-			v |= selected
-		}
-		s.answers = noted(s.answers, kind, v)
-	}
+	v := s.answers.of(r.table.Look(s.lens, h), func() Verdict { return r.filter(r.affinity, s.state, s.pod, h, selected) })
 	return v&selected != 0
 }
 

@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"sluice.dev/sluice/scheduling/internal/digest"
+	"sluice.dev/sluice/scheduling/internal/plugins"
 	"sluice.dev/sluice/scheduling/internal/resources"
 )
 
@@ -128,14 +128,10 @@ func (t *Table) Full(h Handle, needs []resources.Need) bool {
 // but for its name, and is shared. Keys tell the classes of the pods apart, in the order of the pods.
 func (t *Table) Template(node *corev1.Node, pods []Entry, keys []string) *Template {
 	next := Future(node, "")
-	of := &Template{
+	return &Template{
 		node: next, pods: slices.Clip(pods), allocatable: t.Amounts(nil, node.Status.Allocatable),
-		taints: t.views.taintKind(next), features: t.views.featureKind(next), digest: digest.Object(0, next),
+		taints: t.views.taintKind(next), features: t.views.featureKind(next), contents: plugins.Encoded(next) + strings.Join(keys, ""),
 	}
-	for _, key := range keys {
-		of.digest = digest.String(of.digest, key)
-	}
-	return of
 }
 
 // Node makes a row for a node object and its pods, which [Table.Enter] then brings to life.
@@ -190,7 +186,7 @@ func (t *Table) Leave(h Handle) {
 
 // Replace gives the node another object. It is absent meanwhile.
 func (t *Table) Replace(h Handle, node *corev1.Node) {
-	t.rows[h].node = node
+	t.rows[h].become(node)
 	t.views.see(h, &t.rows[h])
 }
 
@@ -202,42 +198,30 @@ func (t *Table) Ordered() []Handle { return t.order }
 
 // Handles are all nodes that are present, in the order of their names. The slice belongs to the caller.
 func (t *Table) Handles() []Handle {
-	byName := func(a, b Handle) int { return strings.Compare(t.rows[a].name, t.rows[b].name) }
 	own := make([]bool, len(t.rows))
-	known := make([]Handle, 0, len(t.order))
+	all := make([]Handle, 0, len(t.byName))
 	for _, h := range t.order {
 		own[h] = true
 		if t.rows[h].present {
-			known = append(known, h)
+			all = append(all, h)
 		}
 	}
-	var others []Handle
+	ordered := len(all)
 	for h := range t.rows {
 		if !own[h] && t.rows[h].present {
-			others = append(others, Handle(h))
+			all = append(all, Handle(h))
 		}
 	}
-	if len(others) == 0 {
-		return known
+	if len(all) > ordered {
+		slices.SortFunc(all, func(a, b Handle) int { return strings.Compare(t.rows[a].name, t.rows[b].name) })
 	}
-	slices.SortFunc(others, byName)
-	all := make([]Handle, 0, len(t.byName))
-	for _, h := range others {
-		i, _ := slices.BinarySearchFunc(known, h, byName)
-		all, known = append(append(all, known[:i]...), h), known[i:]
-	}
-	return append(all, known...)
+	return all
 }
 
 // Handle is the handle of the node of that name; false when it is not present.
 func (t *Table) Handle(name string) (Handle, bool) {
 	h, ok := t.byName[name]
 	return h, ok
-}
-
-// Is says whether the handle is that of the node of that name, which is present.
-func (t *Table) Is(h Handle, name string) bool {
-	return int(h) < len(t.rows) && t.rows[h].present && t.rows[h].name == name
 }
 
 // Size is beyond all handles of nodes that are present.

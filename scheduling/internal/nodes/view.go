@@ -39,7 +39,7 @@ type views struct {
 
 // see looks at a node that has another object than before.
 func (v *views) see(h Handle, r *row) {
-	v.taints, v.features = reach(v.taints, h), reach(v.features, h)
+	v.taints, v.features = Reach(v.taints, h, -1), Reach(v.features, h, -1)
 	if r.template != nil {
 		v.taints[h], v.features[h] = r.template.taints, r.template.features
 	} else {
@@ -55,14 +55,6 @@ func (v *views) see(h Handle, r *row) {
 	}
 }
 
-// reach is s with room for a node.
-func reach(s []int32, h Handle) []int32 {
-	for len(s) <= int(h) {
-		s = append(s, -1)
-	}
-	return s
-}
-
 // taintKind numbers what a node says against pods: its taints and its cordon. 0 is to say nothing.
 func (v *views) taintKind(n *corev1.Node) int32 {
 	if len(n.Spec.Taints) == 0 && !n.Spec.Unschedulable {
@@ -75,7 +67,7 @@ func (v *views) taintKind(n *corev1.Node) int32 {
 	for _, t := range n.Spec.Taints {
 		seen = append(append(append(append(append(append(seen, 0), t.Key...), 0), t.Value...), 0), t.Effect...)
 	}
-	return numbered(v.taintKinds, seen, 1)
+	return Numbered(v.taintKinds, string(seen), 1)
 }
 
 // featureKind numbers what a node's kubelet declares. 0 is to declare nothing.
@@ -83,33 +75,26 @@ func (v *views) featureKind(n *corev1.Node) int32 {
 	if len(n.Status.DeclaredFeatures) == 0 {
 		return 0
 	}
-	return numbered(v.featureKinds, []byte(strings.Join(n.Status.DeclaredFeatures, "\x00")), 1)
+	return Numbered(v.featureKinds, strings.Join(n.Status.DeclaredFeatures, "\x00"), 1)
 }
 
-// numbered is the number of what was seen, from the first on.
-func numbered(all map[string]int32, seen []byte, first int32) int32 {
-	k, ok := all[string(seen)]
+// Numbered is the number of what was seen, from the first on.
+func Numbered(all map[string]int32, seen string, first int32) int32 {
+	k, ok := all[seen]
 	if !ok {
 		k = int32(len(all)) + first
-		all[string(seen)] = k
+		all[seen] = k
 	}
 	return k
 }
 
 // see looks up the node's domain.
 func (t *Topology) see(h Handle, r *row) {
-	t.of = reach(t.of, h)
-	value, ok := r.label(t.key)
-	if !ok {
-		t.of[h] = -1
-		return
+	t.of = Reach(t.of, h, -1)
+	t.of[h] = -1
+	if value, ok := r.label(t.key); ok {
+		t.of[h] = Numbered(t.domains, value, 0)
 	}
-	d, known := t.domains[value]
-	if !known {
-		d = int32(len(t.domains))
-		t.domains[value] = d
-	}
-	t.of[h] = d
 }
 
 // topology is the shared record of a label, filled in for the nodes that are there.
@@ -143,7 +128,7 @@ func (v *views) lens(keys []string, name bool) *Lens {
 
 // look is the node's kind as the lens shows it.
 func (l *Lens) look(h Handle, r *row) int32 {
-	l.of = reach(l.of, h)
+	l.of = Reach(l.of, h, -1)
 	if k := l.of[h]; k >= 0 {
 		return k
 	}
@@ -158,7 +143,7 @@ func (l *Lens) look(h Handle, r *row) int32 {
 	if l.name {
 		seen = append(seen, r.name...)
 	}
-	l.of[h] = numbered(l.kinds, seen, 0)
+	l.of[h] = Numbered(l.kinds, string(seen), 0)
 	return l.of[h]
 }
 

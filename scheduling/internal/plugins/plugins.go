@@ -42,6 +42,13 @@ func Must(what string, err error) {
 	}
 }
 
+// Encoded is all that an API object says, as a key of a map. The keys of its own maps are in order.
+func Encoded(o interface{ Marshal() ([]byte, error) }) string {
+	raw, err := o.Marshal()
+	Must("encode an object", err)
+	return string(raw)
+}
+
 // Quiet is a context whose logger says nothing.
 func Quiet() context.Context { return logr.NewContext(context.Background(), logr.Discard()) }
 

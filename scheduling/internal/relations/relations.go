@@ -40,7 +40,7 @@ type Relations struct {
 	anywhere   []*Selector // that no label of byLabel leads to
 	scopes     []*Scope
 	scopeOf    map[scopeKey]*Scope
-	repelling  bool       // somebody has required anti-affinity
+	repelling  bool       // some class has required anti-affinity
 	late       []*Counter // that do not count yet the pods which are there
 }
 
@@ -141,7 +141,7 @@ func (r *Relations) Counter(s *Selector, t *nodes.Topology, in *Scope) *Counter 
 	return k
 }
 
-// Late are the counters that do not count yet the pods which are there. Whoever asks fills them, so each is told once.
+// Late are the counters that do not count yet the pods which are there. Whoever asks fills them, so each is returned once.
 func (r *Relations) Late() []*Counter {
 	late := r.late
 	r.late = nil

@@ -46,12 +46,10 @@ func (s *Scope) open(k *Counter) {
 
 // join counts a node that has come.
 func (s *Scope) join(h nodes.Handle, at uint64) {
-	for len(s.in) <= int(h) {
-		s.in = append(s.in, false)
-	}
+	s.in = nodes.Reach(s.in, h, false)
 	s.in[h] = true
 	d := s.Topology.Of(h)
-	s.nodes = grown(s.nodes, d)
+	s.nodes = nodes.Reach(s.nodes, d, 0)
 	s.nodes[d]++
 	if s.nodes[d] > 1 {
 		return

@@ -148,7 +148,7 @@ func (k *Counter) Add(h nodes.Handle, n int32, at uint64) {
 	if d < 0 || k.scope != nil && !k.scope.counts(h) {
 		return
 	}
-	k.counts = grown(k.counts, d)
+	k.counts = nodes.Reach(k.counts, d, 0)
 	was := k.counts[d]
 	is := was + n
 	k.counts[d] = is
@@ -160,7 +160,7 @@ func (k *Counter) Add(h nodes.Handle, n int32, at uint64) {
 		return
 	}
 	k.levels[was]--
-	k.levels = grown(k.levels, is)
+	k.levels = nodes.Reach(k.levels, is, 0)
 	k.levels[is]++
 	least := k.least
 	k.settle(is)
@@ -180,7 +180,7 @@ func (k *Counter) count(d int32) int32 {
 // open lets a domain count that had no node.
 func (k *Counter) open(d int32, at uint64) {
 	is := k.count(d)
-	k.levels = grown(k.levels, is)
+	k.levels = nodes.Reach(k.levels, is, 0)
 	k.levels[is]++
 	k.settle(is)
 	k.relaxed = max(k.relaxed, at)
@@ -203,12 +203,4 @@ func (k *Counter) settle(n int32) {
 	if k.levels[k.least] == 0 {
 		k.least = 0 // no domain at all
 	}
-}
-
-// grown is s with room for index i.
-func grown(s []int32, i int32) []int32 {
-	for len(s) <= int(i) {
-		s = append(s, 0)
-	}
-	return s
 }

@@ -68,7 +68,7 @@ type Affinity struct {
 // Terms are the required terms of affinity, or of anti-affinity, of a pod spec in that namespace.
 //
 // The namespaces that a term's namespace selector matches are looked up when the pod that has the term comes. When it runs already they
-// are looked up for the pod that comes. The two differ for namespaces that nobody has told us of.
+// are looked up for the pod that comes. The two differ for namespaces that the snapshot does not have.
 func (r *Relations) Terms(namespace string, a *corev1.Affinity, anti, runs bool) ([]Affinity, error) {
 	var all []corev1.PodAffinityTerm
 	switch {

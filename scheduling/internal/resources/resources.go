@@ -50,21 +50,8 @@ func NewDimensions() *Dimensions {
 // Names are the resources by dimension. The slice must not be changed; later ones may be longer.
 func (d *Dimensions) Names() []corev1.ResourceName { return d.names }
 
-// Name is the resource of that dimension.
-func (d *Dimensions) Name(of Dimension) corev1.ResourceName { return d.names[of] }
-
 // Number is the resource's dimension, [NotCounted] for what kube-scheduler ignores.
 func (d *Dimensions) Number(name corev1.ResourceName) Dimension {
-	switch name { // these are asked for a hundred thousand times, and the map is slower
-	case corev1.ResourcePods:
-		return Pods
-	case corev1.ResourceCPU:
-		return CPU
-	case corev1.ResourceMemory:
-		return Memory
-	case corev1.ResourceEphemeralStorage:
-		return Storage
-	}
 	if n, ok := d.of[name]; ok {
 		return n
 	}

@@ -44,7 +44,7 @@ func TestQuantitiesAreCountedAsTheSchedulerCounts(t *testing.T) {
 func TestADimensionIsGivenOnce(t *testing.T) {
 	d := NewDimensions()
 	first := d.Number("example.com/gpu")
-	if d.Number("hugepages-2Mi") != first+1 || d.Number("example.com/gpu") != first || d.Name(first) != "example.com/gpu" {
+	if d.Number("hugepages-2Mi") != first+1 || d.Number("example.com/gpu") != first || d.names[first] != "example.com/gpu" {
 		t.Errorf("names %v", d.Names())
 	}
 	if d.Number("cores") != NotCounted || len(d.Names()) != int(first)+2 {

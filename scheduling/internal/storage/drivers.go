@@ -12,6 +12,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/scheduling/internal/nodes"
 )
 
 // drivers is what kubelets say of the drivers on their nodes, as plugins look it up. Nodes whose kubelets say the same are of one kind.
@@ -42,11 +43,11 @@ func newDrivers(o *cluster.Objects) *drivers {
 		nodes: make(map[string]*storagev1.CSINode, len(o.CSINodes)), kindOf: make(map[string]int32, len(o.CSINodes)),
 		kinds: map[string]int32{}, counting: map[int32]bool{},
 	}
-	told, counted := map[string]bool{}, map[string]bool{} // by the driver's name: some node has it, and says how much it attaches
+	installed, counted := map[string]bool{}, map[string]bool{} // by the driver's name: some node has it, and says how much it attaches
 	for _, n := range o.CSINodes {
 		d.note(n)
 		for _, driver := range n.Spec.Drivers {
-			told[driver.Name] = true
+			installed[driver.Name] = true
 			counted[driver.Name] = counted[driver.Name] || counts(&driver)
 		}
 	}
@@ -56,11 +57,11 @@ func newDrivers(o *cluster.Objects) *drivers {
 	// Drivers of a new machine may count where no node has them yet, or nobody counts yet.
 	may := map[string]bool{}
 	if len(counted) == 0 {
-		may = told
+		may = installed
 	}
 	for _, driver := range o.CSIDrivers {
 		attaches := driver.Spec.AttachRequired == nil || *driver.Spec.AttachRequired
-		may[driver.Name] = (may[driver.Name] || !told[driver.Name]) && attaches
+		may[driver.Name] = (may[driver.Name] || !installed[driver.Name]) && attaches
 	}
 	maps.DeleteFunc(may, set)
 	maps.Copy(counted, may)
@@ -85,33 +86,23 @@ func (d *drivers) note(n *storagev1.CSINode) {
 			count = true
 		}
 	}
-	kind := d.kind(words)
+	kind := nodes.Numbered(d.kinds, words, 1)
 	d.kindOf[n.Name] = kind
 	d.counting[kind] = count
-}
-
-// kind is the number of what is said.
-func (d *drivers) kind(words string) int32 {
-	k, ok := d.kinds[words]
-	if !ok {
-		k = int32(len(d.kinds)) + 1
-		d.kinds[words] = k
-	}
-	return k
 }
 
 // of is the node's kind, and whether one of its drivers attaches no more than so many volumes. Limit is what a machine that is not there
 // yet attaches, 0 for a node.
 func (d *drivers) of(node string, limit int) (kind int32, count bool) {
 	if limit > 0 {
-		return d.kind(fmt.Sprintf("%d each", limit)), true
+		return nodes.Numbered(d.kinds, fmt.Sprintf("%d each", limit), 1), true
 	}
 	kind = d.kindOf[node]
 	return kind, d.counting[kind]
 }
 
-// as does something while plugins are told that the drivers of a machine, which is not there yet, attach so many volumes each. Limit 0 is a
-// node, of which they are told what its kubelet says.
+// as does something while plugins see drivers that attach so many volumes each, on a machine that is not there yet. Limit 0 is a node:
+// they see what its kubelet says.
 func (d *drivers) as(node string, limit int, do func()) {
 	if limit > 0 {
 		d.here = &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: node}}

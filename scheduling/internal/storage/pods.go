@@ -12,7 +12,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/scheduling/internal/digest"
+	"sluice.dev/sluice/scheduling/internal/plugins"
 )
 
 // Pods is the volumes of the pods of a class; nil where no plugin cares for any of them.
@@ -24,13 +24,11 @@ import (
 //	claims of the class                                   are asked about as
 //	wait for their first pod, by no name of their own     the twin's
 //	used, decided, bound, meant for a volume or node      its own
-//	reserved                                              the twin's, until the pod that stands is kept
 type Pods struct {
 	of        *cluster.Class
 	claims    []string           // "namespace/name" of those that the pods share
 	ephemeral bool               // some claims are made for each pod
 	body      *framework.PodInfo // one of the pods, as plugins look at its volumes; nil until they do
-	reserved  bool               // one stands somewhere whose claims count as waiting for it still
 
 	judges *judges  // whom the rest was found out from
 	own    *Volumes // nil until it is asked about by itself
@@ -176,7 +174,7 @@ func (j *judges) likeness(of *cluster.Class) (string, bool) {
 	key.WriteString(of.Namespace)
 	write := func(o interface{ Marshal() ([]byte, error) }) {
 		key.WriteByte(0)
-		key.WriteString(digest.Encoded(o))
+		key.WriteString(plugins.Encoded(o))
 	}
 	for i := range of.Spec.Volumes {
 		v := of.Spec.Volumes[i]

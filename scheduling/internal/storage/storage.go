@@ -17,13 +17,14 @@
 package storage
 
 import (
+	"fmt"
+	"hash/fnv"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/scheduling/internal/digest"
 	"sluice.dev/sluice/scheduling/internal/journal"
 	"sluice.dev/sluice/scheduling/internal/nodes"
 	"sluice.dev/sluice/scheduling/internal/plugins"
@@ -37,19 +38,18 @@ import (
 //	what is decided was decided for a pod that is placed       Withdraw takes it back, the last first, when the pod goes
 //	decisions are about these objects                          all are withdrawn before Follow has other ones
 type Storage struct {
-	clock    *journal.Clock
-	table    *nodes.Table
-	objects  *cluster.Objects
-	judges   *judges          // of these objects, nil until somebody has volumes
-	pods     []*Pods          // by class, nil for those that need none
-	records  int              // of volumes, so far
-	mounters map[string]int   // classes whose pods may use a claim, by "namespace/name"
-	uses     map[string]int32 // pods that use a claim, by the same
+	clock   *journal.Clock
+	table   *nodes.Table
+	objects *cluster.Objects
+	judges  *judges          // of these objects, nil until somebody has volumes
+	pods    []*Pods          // by class, nil for those that need none
+	records int              // of volumes, so far
+	uses    map[string]int32 // pods that use a claim, by "namespace/name"
 }
 
 // New asks nobody yet.
 func New(clock *journal.Clock, t *nodes.Table, o *cluster.Objects) *Storage {
-	return &Storage{clock: clock, table: t, objects: o, mounters: map[string]int{}, uses: map[string]int32{}}
+	return &Storage{clock: clock, table: t, objects: o, uses: map[string]int32{}}
 }
 
 // Changed says whether another observation differs in what is read here.
@@ -72,9 +72,6 @@ func (s *Storage) Follow(o *cluster.Objects) {
 func (s *Storage) Class(of *cluster.Class) *Pods {
 	p := newPods(of)
 	s.pods = append(s.pods, p)
-	for _, claim := range p.Claims() {
-		s.mounters[claim]++
-	}
 	return p
 }
 
@@ -94,7 +91,7 @@ func (s *Storage) Volumes(p *Pods) *Volumes {
 		s.judges = newJudges(s.clock, s.table, s.objects, &s.records)
 	}
 	p.follow(s.judges)
-	if p.twin != nil && (p.reserved || !slices.ContainsFunc(p.claims, s.taken)) {
+	if p.twin != nil && !slices.ContainsFunc(p.claims, s.taken) {
 		return p.twin
 	}
 	return p.volumes()
@@ -111,31 +108,6 @@ func (s *Storage) Own(p *Pods) *Volumes {
 		return nil
 	}
 	return p.volumes()
-}
-
-// Shared says whether pods of other classes may use a claim of these. Such pods do not stand from snapshot to snapshot: which of them
-// decides the claim depends on who is placed first.
-func (s *Storage) Shared(p *Pods) bool {
-	return slices.ContainsFunc(p.claims, func(claim string) bool { return s.mounters[claim] > 1 })
-}
-
-// Anywhere says whether these volumes stand for those of the pods, whose claims wait, and new ones are made for these wherever the pods go.
-// Then no other pod and no volume has a say in where such a pod goes, and it may stand from snapshot to snapshot.
-func (s *Storage) Anywhere(p *Pods, v *Volumes) bool {
-	if v == nil || v != p.twin {
-		return false
-	}
-	return !slices.ContainsFunc(p.claims, func(key string) bool {
-		claim := s.judges.claims.claim(key)
-		return claim == nil || claim.Spec.VolumeName != "" || !s.judges.claims.makes(claim)
-	})
-}
-
-// Reserve says whether a pod of the class stands somewhere whose claims are to count as waiting for it still.
-func (s *Storage) Reserve(p *Pods, still bool) {
-	if p != nil {
-		p.reserved = still
-	}
 }
 
 // Provide decides the claims that waited for a pod of the class, which goes to the node. It returns what takes that back, nil for nothing.
@@ -200,34 +172,41 @@ func (s *Storage) overloads(v *Volumes, h nodes.Handle) bool {
 	if j.attached && (count || others) {
 		return len(s.crammed(v, h)) > 0 // volumes may be attached that no pod tells of
 	}
-	sum := uint64(drivers)
+	kind := crowd{drivers: drivers}
 	if others {
-		sum = s.load(sum, h)
+		kind.load = s.load(h)
 	}
-	full, known := v.full[sum]
+	full, known := v.full[kind]
 	if !known {
 		full = len(s.crammed(v, h)) > 0
 		if v.full == nil || len(v.full) == mostLoads {
-			v.full = map[uint64]bool{}
+			v.full = map[crowd]bool{}
 		}
-		v.full[sum] = full
+		v.full[kind] = full
 	}
 	return full
 }
 
-// load digests the volumes of the pods on the node.
-func (s *Storage) load(sum uint64, h nodes.Handle) uint64 {
-	sum = digest.Mix(sum, s.judges.claims.bound)
+// crowd is a kind of nodes with other volumes.
+type crowd struct {
+	drivers int32  // the kind of what its kubelet says
+	load    uint64 // of the pods with volumes, 0 where they do not matter
+}
+
+// load tells apart what the pods with volumes on nodes are.
+func (s *Storage) load(h nodes.Handle) uint64 {
+	sum := fnv.New64a()
+	fmt.Fprintln(sum, s.judges.claims.bound)
 	for _, e := range s.table.Pods(h) {
 		switch {
 		case !s.hasVolumes(e):
 		case e.Bound():
-			sum = digest.String(sum, string(e.Pod.UID)+e.Pod.String()) // what was made for it has its name
+			fmt.Fprintln(sum, e.Pod.UID, e.Pod) // what was made for it has its name
 		default:
-			sum = digest.Mix(digest.Mix(sum, uint64(e.Class)), uint64(e.N))
+			fmt.Fprintln(sum, e.Class, e.N)
 		}
 	}
-	return sum
+	return sum.Sum64()
 }
 
 // hasVolumes says whether a plugin may care for volumes of these pods.

@@ -34,12 +34,12 @@ type Volumes struct {
 	by      string          // the plugin
 
 	lens   *nodes.Lens
-	binds  map[int32]bool  // whether VolumeBinding and VolumeZone pass, by the lens's kinds
-	full   map[uint64]bool // whether nodes are full of other volumes: see [Storage.overloads]
-	alone  []string        // claims that one pod at a time may use
-	claims []*waiter       // claims that wait for their first pod
-	choice []*waiter       // storage classes of which they may take a volume
-	known  uint64          // changes of all these that the answers take into account
+	binds  map[int32]bool // whether VolumeBinding and VolumeZone pass, by the lens's kinds
+	full   map[crowd]bool // whether nodes are full of other volumes: see [Storage.overloads]
+	alone  []string       // claims that one pod at a time may use
+	claims []*waiter      // claims that wait for their first pod
+	choice []*waiter      // storage classes of which they may take a volume
+	known  uint64         // changes of all these that the answers take into account
 }
 
 // Refused is the plugin that no node will do for, and what it says; "" when it depends on the node.

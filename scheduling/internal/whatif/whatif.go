@@ -20,10 +20,10 @@ import (
 	"sluice.dev/sluice/scheduling/internal/storage"
 )
 
-// World is what is pretended now.
+// World is what is pretended now, and the what-ifs that made it so.
 type World struct {
 	*fit.Judge
-	journal *journal.Journal[change]
+	*journal.Journal[change]
 }
 
 // change is a what-if, with all that takes it back.
@@ -66,35 +66,20 @@ func (c *change) further() *more {
 // New makes a world in which nothing is pretended.
 func New(j *fit.Judge) *World {
 	w := &World{Judge: j}
-	w.journal = journal.New(j.Clock, w.revert)
+	w.Journal = journal.New(j.Clock, w.revert)
 	return w
 }
 
-// Pretended is how many what-ifs stand.
-func (w *World) Pretended() int { return w.journal.Len() }
-
-// Unwind takes back all but the first what-ifs.
-func (w *World) Unwind(keep int) { w.journal.Unwind(keep) }
-
-// Now is this moment.
-func (w *World) Now() journal.Point { return w.journal.Now() }
-
-// Holds says whether what refused pods at a moment still refuses them.
-func (w *World) Holds(p journal.Point) bool { return w.journal.Holds(p) }
-
-// Undo takes back the last what-if and all that will have come after it. Once that one is taken back it does nothing.
-func (w *World) Undo() func() { return w.journal.Undo() }
-
 // Mark takes note of what is pretended now. The undo takes back all that was pretended since.
 func (w *World) Mark() (undo func()) {
-	w.journal.Push(change{what: marked})
+	w.Push(change{what: marked})
 	return w.Undo()
 }
 
 // Place pretends that pods run on the node, whether they fit there or not. Their claims are decided, and given devices; it says whether
 // there were any.
 func (w *World) Place(h nodes.Handle, e nodes.Entry) (decided bool) {
-	c := w.journal.Push(change{what: placed, node: h, entry: e})
+	c := w.Push(change{what: placed, node: h, entry: e})
 	if waited, waiting := w.Settle(e.Pod); waiting != nil {
 		m := c.further()
 		m.waited, m.waiting = waited, waiting
@@ -129,7 +114,7 @@ func (w *World) Depart(h nodes.Handle, leaves func(*nodes.Entry) bool) {
 			stay++
 		}
 	}
-	w.journal.Push(change{what: departed, node: h, more: &more{before: before, left: both[left:]}})
+	w.Push(change{what: departed, node: h, more: &more{before: before, left: both[left:]}})
 	w.Clock.Loosen()
 	w.Nodes.SetPods(h, both[:stay:stay])
 	w.Classes.CountAll(h, both[left:], -1)
@@ -137,7 +122,7 @@ func (w *World) Depart(h nodes.Handle, leaves func(*nodes.Entry) bool) {
 
 // Remove pretends that the node, which is present, is gone with its pods.
 func (w *World) Remove(h nodes.Handle) {
-	w.journal.Push(change{what: removed, node: h})
+	w.Push(change{what: removed, node: h})
 	w.Clock.Loosen()
 	w.Classes.Leave(h)
 }
@@ -154,7 +139,7 @@ func (w *World) Open(t *nodes.Template, name string) nodes.Handle {
 
 // add pretends that a row is there. The handle is not known before the what-if has begun, since an undo gives it up.
 func (w *World) add(row func() nodes.Handle) nodes.Handle {
-	c := w.journal.Push(change{what: added})
+	c := w.Push(change{what: added})
 	c.node = row()
 	w.Classes.Enter(c.node)
 	return c.node
