@@ -26,10 +26,10 @@ func (s *Snapshot) assignPods() {
 		}
 	}
 	slices.SortStableFunc(s.Pending, byAge)
-	s.nameStrays()
+	s.nameOrphans()
 }
 
-func (s *Snapshot) nameStrays() {
+func (s *Snapshot) nameOrphans() {
 	s.orphansByNode = make(map[string]*Pod, len(s.orphans))
 	for _, p := range s.orphans {
 		if name := strings.ToLower(p.Node); s.orphansByNode[name] == nil {

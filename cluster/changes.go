@@ -209,7 +209,7 @@ func (c *changes) turnOrphans(gone, come []*Node) {
 	}
 	if len(t.gone)+len(t.come) > 0 {
 		c.orphans = exchanged(c.orphans, t.gone, t.come, byName)
-		c.nameStrays()
+		c.nameOrphans()
 	}
 }
 

@@ -47,7 +47,7 @@ type Node struct {
 	Awaits   corev1.ResourceList // devices that the node should have and has not announced yet, while it is young; nil when there are none
 	Numbered bool                // it is joined to nothing, and its name is that of a machine of some group: see [Group.HostnamePrefix]
 	Parked   Machine             // the machine that it is while that is switched off to be started again: see [Group.Parked]; zero for all others
-	Marked   Machine             // the machine named when sluice put the node on the removal ladder, or found it parked; zero when neither
+	Marked   Machine             // the machine named when sluice cordoned the node, or found it parked; zero when neither
 }
 
 // View is what the ledger says at the snapshot's time, nil when nobody keeps one.

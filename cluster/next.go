@@ -67,7 +67,7 @@ func (s *Snapshot) turnOver(t turnover) {
 	}
 	if orphans.gone != nil || orphans.come != nil {
 		s.orphans = exchanged(s.orphans, orphans.gone, orphans.come, byName)
-		s.nameStrays()
+		s.nameOrphans()
 	}
 	if len(nodes) == 0 {
 		return

@@ -131,7 +131,7 @@ func (t Taints) without(template *corev1.Node) *corev1.Node {
 	return out
 }
 
-// GivenBack is the node as it is when it has left the ladder: what else keeps pods away from it stays there.
+// GivenBack is the node as it is after it was given back: what else keeps pods away from it stays there.
 func GivenBack(n *corev1.Node) *corev1.Node {
 	out := n.DeepCopy()
 	out.Spec.Unschedulable = false

@@ -121,7 +121,7 @@ func (w *world) live() {
 	w.ledgers[0] = w.ledgers[0].Observe(w.now, fleet.Acknowledged{Group: pool, At: w.now})
 	w.calm(2 * time.Minute)
 	view, lim := w.ledgers[0].At(w.now), allowed
-	lim.Strays = 1000
+	lim.Unregistered = 1000
 	to := max(w.capacity, w.alive()) + 1
 	if r := view.MayGrow(pool, to, 1, lim); r != nil && to <= highest {
 		w.fail("liveness: no growth to %d: %+v %+v", to, *r, view.Bounds(pool))

@@ -9,15 +9,15 @@ import (
 
 // Limits are what the policy allows, and what is known of a group besides its machines.
 type Limits struct {
-	Min, Max int
-	Owned    bool          // the group is this cluster's
-	Planned  bool          // the write is only planned: the cloud is asked again before it is sent
-	Age      time.Duration // how old the answer may be on which the write rests; 0 for any
-	Strays   int           // how many machines may be unregistered before the group makes no more; 0 for [UsualStrays]
-	Budget   float64       // percent of a group's nodes that may be emptied or deleted within the window; 0 for [lossPercent]
-	Burst    int           // percent of a group that may go within the window after its machines lost their work together; 0 for half, 100 for all
-	LostFor  time.Duration // how long a machine has to be lost before it goes
-	WorkFor  time.Duration // and how long when its work may still run
+	Min, Max     int
+	Owned        bool          // the group is this cluster's
+	Planned      bool          // the write is only planned: the cloud is asked again before it is sent
+	Age          time.Duration // how old the answer may be on which the write rests; 0 for any
+	Unregistered int           // how many machines may be unregistered before the group makes no more; 0 for [UsualUnregistered]
+	Budget       float64       // percent of a group's nodes that may be emptied or deleted within the window; 0 for [lossPercent]
+	Burst        int           // percent of a group that may go within the window after its machines lost their work together; 0 for half, 100 for all
+	LostFor      time.Duration // how long a machine has to be lost before it goes
+	WorkFor      time.Duration // and how long when its work may still run
 }
 
 // Usual limits.
@@ -26,8 +26,8 @@ const (
 	WorkLost = time.Hour   // for how long work that may still run keeps a machine that was lost
 )
 
-// UsualStrays is how many machines may be unregistered before a group makes no more.
-const UsualStrays = 3
+// UsualUnregistered is how many machines may be unregistered before a group makes no more.
+const UsualUnregistered = 3
 
 // Target is a machine that is to go.
 type Target struct {
@@ -92,9 +92,9 @@ func (v *View) MayGrow(id GroupID, to, adds int, lim Limits) *Refusal {
 	if r := v.evidence(c, lim); r != nil {
 		return r
 	}
-	most := lim.Strays
+	most := lim.Unregistered
 	if most == 0 {
-		most = UsualStrays
+		most = UsualUnregistered
 	}
 	switch {
 	case adds <= 0 || c.counted && to <= c.capacity:
@@ -107,8 +107,8 @@ func (v *View) MayGrow(id GroupID, to, adds int, lim Limits) *Refusal {
 		return refuse("S-04", reason.MachinesMissing, "missing", c.Hidden, "machines", c.Machine)
 	case !c.counted && c.Run+adds > lim.Max:
 		return refuse("S-06", reason.GroupAboveMax, "machines", c.Run+adds, "max", lim.Max)
-	case c.Strays >= most:
-		return refuse("S-35", reason.MachinesUnregistered, "machines", c.Strays, "limit", most)
+	case c.Unregistered >= most:
+		return refuse("S-35", reason.MachinesUnregistered, "machines", c.Unregistered, "limit", most)
 	}
 	return nil
 }

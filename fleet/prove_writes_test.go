@@ -352,7 +352,7 @@ func (m *moment) calm() {
 func (m moment) live() string {
 	m.calm()
 	view, lim := m.ps[0].At(m.now), m.limits()
-	lim.Strays = 1000
+	lim.Unregistered = 1000
 	here, alive := m.count(func(b *box) bool { return b.state == fleet.Here }), m.count((*box).alive)
 	ready := m.count((*box).ready)
 	if to := max(m.capacity, alive) + 1; here < m.max && to-(alive-here) <= m.max {

@@ -35,16 +35,16 @@ func (v *View) With(asked ...Asked) *View {
 
 // Bounds are how many machines of a group may be what.
 type Bounds struct {
-	Ready   int // nodes that are Ready, and nobody asked their machines to go
-	Sure    int // machines that are there for certain
-	Run     int // machines that may run: the ceiling
-	Stay    int // machines that may be there, running or off, and those that were asked for: the floor of every capacity
-	Off     int // machines that are off for certain
-	Hidden  int // machines that the list lacks, and nobody said that they leave
-	Coming  int // machines that are on their way to be nodes, and those that were asked for and no list shows
-	Lost    int
-	Strays  int // machines that run and have no Node object, and nobody knows that they ever were nodes
-	Machine int // machines that are not gone for certain
+	Ready        int // nodes that are Ready, and nobody asked their machines to go
+	Sure         int // machines that are there for certain
+	Run          int // machines that may run: the ceiling
+	Stay         int // machines that may be there, running or off, and those that were asked for: the floor of every capacity
+	Off          int // machines that are off for certain
+	Hidden       int // machines that the list lacks, and nobody said that they leave
+	Coming       int // machines that are on their way to be nodes, and those that were asked for and no list shows
+	Lost         int
+	Unregistered int // machines that run and have no Node object, and nobody knows that they ever were nodes
+	Machine      int // machines that are not gone for certain
 }
 
 // count is a group with what is counted of it.
@@ -215,7 +215,7 @@ func (c *count) run(v *View) {
 		c.add(m, may, m.life(now, l.began, h), m.lost(now, l.began, h))
 	}
 	if c.Ready == 0 { // else its machines join, and what is lost may have been a node
-		c.Strays += c.unknown
+		c.Unregistered += c.unknown
 	}
 	if c.before = c.nodes; c.latch.Of > 0 {
 		c.before = min(c.before, c.latch.Of)
@@ -270,7 +270,7 @@ func (c *count) add(m *machine, may Set, life Life, lost Instant) {
 	}
 	switch unregistered := n.Joined == 0 && !n.Object && w.State == Running; {
 	case unregistered && life == Unregistered:
-		c.Strays++
+		c.Unregistered++
 	case unregistered && life == Lost:
 		c.unknown++
 	}

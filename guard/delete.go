@@ -81,7 +81,7 @@ func checkUnregistered(in *cluster.Instance, e Evidence) error {
 	return nil
 }
 
-// checkNodeOf holds a machine whose node was drained: it is that node and no other, on the ladder, empty, and no pending pod wants it.
+// checkNodeOf holds a machine whose node was drained: it is that node and no other, cordoned, empty, and no pending pod wants it.
 func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Policy) error {
 	n, about := e.Newest.Node(t.Node), reason.Node(t.Node)
 	if n == nil || !in.MayBe(n.Object) {
@@ -163,7 +163,7 @@ func checkBudgets(targets []Target, e Evidence, allowed *policy.Policy) error {
 	return nil
 }
 
-// checkActors holds a node on the ladder that a person has uncordoned or annotated to stay.
+// checkActors holds a cordoned node that a person has uncordoned or annotated to stay.
 func checkActors(n *cluster.Node, e Evidence) error {
 	if err := checkKept(n, e); err != nil {
 		return err

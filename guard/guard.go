@@ -71,7 +71,7 @@ type CandidateUntaint struct {
 	UID  types.UID
 }
 
-// Evict asks the eviction API to remove a pod from a node on the ladder.
+// Evict asks the eviction API to remove a pod from a cordoned node.
 type Evict struct {
 	Namespace, Pod string
 	UID            types.UID

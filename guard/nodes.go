@@ -14,7 +14,7 @@ func checkCordon(w Cordon, e Evidence, allowed *policy.Policy) error {
 		return refuse("S-14", reason.NodeReplaced, about)
 	}
 	removal, on := cluster.RemovalOf(n.Object)
-	quiesced := on && removal.Why == cluster.RunsDry // it is sluice's own cordon, and the next rung follows
+	quiesced := on && removal.Why == cluster.RunsDry // it is sluice's own cordon, and the next phase follows
 	switch {
 	case checkControlPlane(n, e, allowed) != nil:
 		return checkControlPlane(n, e, allowed)

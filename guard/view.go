@@ -62,7 +62,7 @@ func checkView(w Write, e Evidence) error {
 }
 
 // checkSeen holds what rests on a node of which Newest shows a state from before this process's own last write to it: a node that was taken
-// off the ladder a moment ago may have work by now.
+// uncordoned a moment ago may have work by now.
 func checkSeen(node string, e Evidence) error {
 	if e.Unseen[node] {
 		return refuse("S-20", reason.NodeNotRead, reason.Node(node))

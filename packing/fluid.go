@@ -34,9 +34,9 @@ func (in *instance) rounds() int {
 //
 //	min over groups g that take it of cost(g) * sum over d of w(g,d) * request(d)/offer(g,d)
 //
-// and every choice of weights proves a bound. The weights climb by multiplicative steps: a dimension of which the pods that are
+// and every choice of weights proves a bound. The weights rise by multiplicative steps: a dimension of which the pods that are
 // cheapest on the group ask more than of the others becomes scarcer. The best prices of all rounds are returned. With tolls, which may be nil,
-// machines cost these as well, and they climb with the weights until the bound says that no plan is cheaper than the one they know of.
+// machines cost these as well, and they rise with the weights until the bound says that no plan is cheaper than the one they know of.
 func fluid(in *instance, count []int, rounds int, t *tolls) prices {
 	w := make([]float64, in.groups*in.dims)
 	for i := range w {
@@ -97,7 +97,7 @@ func fluid(in *instance, count []int, rounds int, t *tolls) prices {
 		}
 		step := 0.9 / math.Sqrt(1+float64(round)/4)
 		for g := range in.groups {
-			climb(w[g*in.dims:(g+1)*in.dims], demand[g*in.dims:(g+1)*in.dims], step)
+			ascend(w[g*in.dims:(g+1)*in.dims], demand[g*in.dims:(g+1)*in.dims], step)
 		}
 	}
 	return best
@@ -155,8 +155,8 @@ func (in *instance) nearest(to []int32, c int, rate []float64) []int32 {
 	return append(to, group[:]...)
 }
 
-// climb moves weights towards the dimensions that are asked for most. Groups that nobody asks keep theirs.
-func climb(w, demand []float64, step float64) {
+// ascend moves weights towards the dimensions that are asked for most. Groups that nobody asks keep theirs.
+func ascend(w, demand []float64, step float64) {
 	var most, mean float64
 	for d, x := range demand {
 		most = max(most, x)

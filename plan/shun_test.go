@@ -88,10 +88,10 @@ func TestPodsAreSteeredAwayFromNodesThatCouldGo(t *testing.T) {
 			objects: []any{busy, Node("a-0"), Node("a-1", shunned), Node("a-2")}, allowed: func(p *policy.Policy) { p.Removal.Enabled = false }, want: []string{"untaint a-1"},
 		},
 		"a count of 0 puts none on and takes those off that are there": {
-			objects: []any{busy, Node("a-0"), Node("a-1", shunned), Node("a-2")}, allowed: func(p *policy.Policy) { p.Removal.MaxSoftTaints = 0 }, want: []string{"untaint a-1"},
+			objects: []any{busy, Node("a-0"), Node("a-1", shunned), Node("a-2")}, allowed: func(p *policy.Policy) { p.Removal.MaxCandidateTaints = 0 }, want: []string{"untaint a-1"},
 		},
 		"a cycle writes no more often than allowed, and frees nodes first": {
-			objects: []any{busy, Node("a-0", shunned), Node("a-1"), Node("a-2")}, allowed: func(p *policy.Policy) { p.Removal.MaxSoftTaints = 2 },
+			objects: []any{busy, Node("a-0", shunned), Node("a-1"), Node("a-2")}, allowed: func(p *policy.Policy) { p.Removal.MaxCandidateTaints = 2 },
 			want: []string{"untaint a-0", "taint a-1"},
 		},
 	}

@@ -27,8 +27,8 @@ type Removal struct {
 
 	// Parallelism is how many nodes are on their way out at once. One that is ready for deletion, or waits for an earlier one of its group,
 	// does not count.
-	Parallelism   int
-	MaxSoftTaints int // candidate taints that a cycle puts on or takes off; 0: none is put on
+	Parallelism        int
+	MaxCandidateTaints int // candidate taints that a cycle puts on or takes off; 0: none is put on
 
 	Drain         Drain
 	Emptied       Emptied

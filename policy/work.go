@@ -83,7 +83,7 @@ type Where struct {
 	Budgets    []*policyv1.PodDisruptionBudget // of the cluster
 	Cordoned   time.Time                       // since when its node is on its way out, zero when it is not
 	Dry        time.Time                       // since when its node runs dry, zero when it does not
-	Dried      bool                            // all patience with its work is over
+	Quiesced   bool                            // all patience with its work is over
 }
 
 // budgeted says whether a disruption budget selects the pod.
@@ -99,7 +99,7 @@ func On(n *cluster.Node, g *cluster.Group, budgets []*policyv1.PodDisruptionBudg
 	}
 	if r, on := cluster.RemovalOf(n.Object); on {
 		w.Cordoned = r.Since
-		w.Dried = r.Why == cluster.RanDry
+		w.Quiesced = r.Why == cluster.RanDry
 		if r.Why == cluster.RunsDry {
 			w.Dry = r.Since
 		}
@@ -119,7 +119,7 @@ func Work(why reason.Code) bool {
 // released says whether a pod that works may be evicted all the same.
 func (p *Policy) released(pod *cluster.Pod, at Where, now time.Time) bool {
 	patience := p.Patience(pod, at.Group)
-	return patience == 0 || patience > 0 && (at.Dried || !at.Dry.IsZero() && !now.Before(at.Dry.Add(time.Duration(patience))))
+	return patience == 0 || patience > 0 && (at.Quiesced || !at.Dry.IsZero() && !now.Before(at.Dry.Add(time.Duration(patience))))
 }
 
 // Patience is how long a pod that works on a node of the group is waited for: by its own annotation, or, when it is of a Job or a

@@ -27,7 +27,7 @@ func TestWorkIsEvictedOnlyWhereSomebodySaysSo(t *testing.T) {
 		"its group says now and its namespace never":                   {pod: Pod("p", OwnedBy("Job", "j")), rules: []policy.WorkRule{{Namespace: "default", Patience: policy.Endless}, {Group: "agents"}}, at: dry, keeps: true},
 		"after an hour, and its node does not run dry":                 {pod: Pod("p", OwnedBy("Job", "j")), rules: []policy.WorkRule{{Namespace: "default", Patience: hour}}, keeps: true},
 		"after an hour, and its node has run dry for two":              {pod: Pod("p", OwnedBy("Job", "j")), rules: []policy.WorkRule{{Namespace: "default", Patience: hour}}, at: dry},
-		"after an hour, and its node has run dry and is being drained": {pod: Pod("p", OwnedBy("Job", "j")), rules: []policy.WorkRule{{Namespace: "default", Patience: hour}}, at: policy.Where{Dried: true}},
+		"after an hour, and its node has run dry and is being drained": {pod: Pod("p", OwnedBy("Job", "j")), rules: []policy.WorkRule{{Namespace: "default", Patience: hour}}, at: policy.Where{Quiesced: true}},
 		"after three hours, and its node has run dry for two":          {pod: Pod("p", OwnedBy("Job", "j")), rules: []policy.WorkRule{{Namespace: "default", Patience: 3 * hour}}, at: dry, keeps: true},
 		"it says never itself":                                         {pod: Pod("p", OwnedBy("Job", "j"), Annotated("sluice.dev/evict-work", "never")), rules: []policy.WorkRule{{Namespace: "default"}}, keeps: true},
 		"it says now itself":                                           {pod: Pod("p", OwnedBy("Job", "j"), Annotated("sluice.dev/evict-work", "now"))},

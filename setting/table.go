@@ -160,7 +160,7 @@ var Table = []Section{
 				"long; 0: no label"},
 		{Flag: "max-detach-time", Key: "removal.maxDetach", Field: "removal.delay.detach", Default: "2m", Unit: Span,
 			Help: "how long an empty node waits for its volumes to be detached before its machine is deleted all the same"},
-		{Flag: "max-bulk-soft-taint-count", Key: "removal.maxSoftTaints", Default: "10", Unit: Count, Theirs: true,
+		{Flag: "max-bulk-soft-taint-count", Key: "removal.maxSoftTaints", Field: "removal.maxCandidateTaints", Default: "10", Unit: Count, Theirs: true,
 			Help: "most soft taints that one cycle puts on nodes that could go, or takes off nodes that are needed again. 0: none is put on, " +
 				"and those that are there come off"},
 		{Flag: "max-scale-down-parallelism", Key: "removal.maxInFlight", Field: "removal.parallelism", Default: "10", Unit: Places, Theirs: true,

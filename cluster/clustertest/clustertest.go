@@ -55,7 +55,7 @@ func Silent(t time.Time) func(*corev1.Node) {
 	}
 }
 
-// Removing puts a node that was underused on the ladder, for the machine that [Machine] would give it.
+// Removing cordons a node that was underused, for the machine that [Machine] would give it.
 func Removing(since time.Time, m cluster.Machine) func(*corev1.Node) {
 	return func(n *corev1.Node) {
 		n.Spec.Taints = append(n.Spec.Taints, cluster.Removal{Since: since, Why: "underused"}.Taint())
@@ -67,7 +67,7 @@ func Removing(since time.Time, m cluster.Machine) func(*corev1.Node) {
 	}
 }
 
-// For is why a node on the ladder leaves instead.
+// For is why a cordoned node leaves instead.
 func For(why string) func(*corev1.Node) {
 	return func(n *corev1.Node) {
 		was, _ := cluster.RemovalOf(n)

@@ -51,9 +51,9 @@ type Agent struct {
 	Log      *slog.Logger
 	Metrics  *Metrics // nil: nothing is counted
 
-	// Tempt is for simulations that try what the agent has not decided on: it is called after each look at the node, and what it tries passes the
+	// Inject is for simulations that try what the agent has not decided on: it is called after each look at the node, and what it tries passes the
 	// guard as everything does. nil in production.
-	Tempt func(seen guard.Local, try func(guard.Write) error)
+	Inject func(seen guard.Local, try func(guard.Write) error)
 
 	self     *imds.Instance
 	machine  cluster.Instance

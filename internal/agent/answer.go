@@ -19,8 +19,8 @@ func (a *Agent) answer(ctx context.Context, notice *guard.Announced) (time.Durat
 	if err != nil {
 		return 0, err
 	}
-	if a.Tempt != nil {
-		a.Tempt(seen, func(w guard.Write) error { return a.try(ctx, seen, w) })
+	if a.Inject != nil {
+		a.Inject(seen, func(w guard.Write) error { return a.try(ctx, seen, w) })
 		if seen, err = a.look(ctx); err != nil {
 			return 0, err
 		}

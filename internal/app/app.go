@@ -66,9 +66,9 @@ type Parts struct {
 
 	// Simulated says that Now is the clock of a simulated world, which timers do not go by.
 	Simulated bool
-	// Tempt is for simulations that try what no plan says: it is called after each plan was performed, and what it performs passes the guard as
+	// Inject is for simulations that try what no plan says: it is called after each plan was performed, and what it performs passes the guard as
 	// a plan does. nil in production.
-	Tempt func(seen *cluster.Snapshot, perform func(decided *cluster.Snapshot, actions []action.Action) []memory.Result)
+	Inject func(seen *cluster.Snapshot, perform func(decided *cluster.Snapshot, actions []action.Action) []memory.Result)
 }
 
 // Autoscaler is one wired sluice. Start it, then either Step it by hand or Run it; not both.
@@ -195,8 +195,8 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	if slices.ContainsFunc(results, func(r memory.Result) bool { return r.Code == actuate.Forbidden }) {
 		a.rights.Recheck()
 	}
-	if a.parts.Tempt != nil {
-		a.parts.Tempt(seen, func(decided *cluster.Snapshot, actions []action.Action) []memory.Result {
+	if a.parts.Inject != nil {
+		a.parts.Inject(seen, func(decided *cluster.Snapshot, actions []action.Action) []memory.Result {
 			return a.actuator.Perform(ctx, decided, action.Plan{Time: p.Time, Counted: p.Counted, Actions: actions})
 		})
 	}

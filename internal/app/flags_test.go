@@ -98,7 +98,7 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 			Skip:        policy.Skip{SystemPodAge: 138 * time.Second, MinReplicas: 139},
 			Keep:        policy.Keep{Cores: 102, MemoryGiB: 104},
 			Work:        policy.WorkRules{Evict: []policy.WorkRule{{Namespace: "render", Patience: policy.Patience(131 * time.Minute)}}, Daemons: []cluster.PodSelector{workers}},
-			Parallelism: 115, MaxSoftTaints: 132,
+			Parallelism: 115, MaxCandidateTaints: 132,
 			Drain:         policy.Drain{Parallelism: 116, Deadline: 118 * time.Second, AfterDeadline: policy.Wait, MaxGrace: 117 * time.Second, EmptyDaemons: true},
 			Emptied:       policy.Emptied{Percent: 14.5, Window: 142 * time.Second},
 			Unregistered:  policy.Unregistered{Keep: 144 * time.Second, Force: true},

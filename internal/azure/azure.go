@@ -26,14 +26,14 @@ import (
 
 // Provider is the node groups that [Options] name. It is safe for concurrent use.
 type Provider struct {
-	options  Options
-	gate     *gate
-	source   source
-	tokens   *tokens
-	identity *managedIdentity // nil for an application
-	pipeline runtime.Pipeline // for requests that the SDK's clients for Microsoft.Compute do not know
-	facts    *facts
-	errands  sync.WaitGroup // the questions that nobody waits for
+	options    Options
+	gate       *gate
+	source     source
+	tokens     *tokens
+	identity   *managedIdentity // nil for an application
+	pipeline   runtime.Pipeline // for requests that the SDK's clients for Microsoft.Compute do not know
+	facts      *facts
+	background sync.WaitGroup // the questions that nobody waits for
 
 	addresses *addresses
 
@@ -199,7 +199,7 @@ func (p *Provider) Unread() map[cluster.GroupID]*cloud.Error {
 // Remains are sentences about what belongs to removed machines and could not be deleted, each with the id of the resource, sorted. They
 // stand until it is gone.
 func (p *Provider) Remains() []string {
-	if c, ok := p.source.(chores); ok {
+	if c, ok := p.source.(tasks); ok {
 		return c.remains()
 	}
 	return nil
@@ -208,7 +208,7 @@ func (p *Provider) Remains() []string {
 // Refused is [cloud.Refuser]: interfaces and disks that bear the tag of a removed machine and are left alone, since something uses them (S-37), and what is not
 // cleared away when the lease might end before (S-23).
 func (p *Provider) Refused() []cloud.Refusal {
-	if c, ok := p.source.(chores); ok {
+	if c, ok := p.source.(tasks); ok {
 		return c.refusals()
 	}
 	return nil

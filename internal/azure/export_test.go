@@ -1,4 +1,4 @@
 package azure
 
 // AwaitErrands returns when every question that nobody waits for has been answered.
-func (p *Provider) AwaitErrands() { p.errands.Wait() }
+func (p *Provider) AwaitErrands() { p.background.Wait() }

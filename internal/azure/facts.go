@@ -38,7 +38,7 @@ func (p *Provider) makeFacts(ctx context.Context, skus *armcompute.ResourceSKUsC
 	if err != nil {
 		return nil, err
 	}
-	start := func() *backgroundTask { return &backgroundTask{ctx: ctx, running: &p.errands} }
+	start := func() *backgroundTask { return &backgroundTask{ctx: ctx, running: &p.background} }
 	f := &facts{
 		predict: !o.NoLabelPredictions,
 		sizes:   &sizeList{list: listSizes(skus, p.wrap), always: o.DynamicInstanceList, now: o.Now, log: o.Log, start: start},

@@ -90,7 +90,7 @@ func (p *Provider) NextPoll() time.Time {
 			next = o.next
 		}
 	}
-	if c, ok := p.source.(chores); ok && p.doing == nil {
+	if c, ok := p.source.(tasks); ok && p.doing == nil {
 		if at := c.next(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}

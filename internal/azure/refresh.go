@@ -72,7 +72,7 @@ func (p *Provider) refresh(ctx context.Context) {
 	}
 	p.askAll(ctx, questions, func(i int) { p.ask(p.life, questions[i], p.reads(jobs[i])) })
 	if p.options.simulated {
-		p.errands.Wait()
+		p.background.Wait()
 	}
 }
 

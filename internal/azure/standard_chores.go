@@ -12,8 +12,8 @@ import (
 	"sluice.dev/sluice/cloud"
 )
 
-// chores are what a source goes on with between the writes it is told to make.
-type chores interface {
+// tasks are what a source goes on with between the writes it is told to make.
+type tasks interface {
 	// carryOn does what is due, one request after the other, and writes nothing once ends says that the lease may not outlive it (S-23). What stays undone
 	// is reported by remains.
 	carryOn(ctx context.Context, ends lease)
@@ -25,7 +25,7 @@ type chores interface {
 	remains() []string
 }
 
-var _ chores = (*standard)(nil)
+var _ tasks = (*standard)(nil)
 
 // The complaints of [standard.clear] and [standard.sweep].
 const (
@@ -64,7 +64,7 @@ func (p *Provider) Lease(ends func() time.Time) {
 
 // carryOn has chores done beside the cycle, which waits for them as long as for an answer: one that hangs holds up nobody (S-30).
 func (p *Provider) carryOn(ctx context.Context) {
-	c, ok := p.source.(chores)
+	c, ok := p.source.(tasks)
 	if !ok {
 		return
 	}

@@ -21,7 +21,7 @@ func emptying(w *workload.World) *turning {
 	allowed := policy.Default()
 	r := &allowed.Removal
 	r.Utilization.Threshold, r.UnneededTime = 1, waits
-	r.Parallelism, r.Drain.Parallelism, r.MaxSoftTaints, r.Emptied.Window = 1<<20, 1<<20, 0, 0
+	r.Parallelism, r.Drain.Parallelism, r.MaxCandidateTaints, r.Emptied.Window = 1<<20, 1<<20, 0, 0
 	t := &turning{planner: planner{allowed: allowed}, at: workload.At, groups: w.Groups}
 	t.objects = w.Objects(&t.table)
 	t.seen = cluster.New(t.at, t.objects, t.groups)

@@ -100,7 +100,7 @@ func (w *world) newAgent(m *machine) (*hearing, error) {
 		Heeds: agent.DefaultHeeds, DryRun: w.dryRun, Now: w.now, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}}
 	if w.whims != nil {
-		made.Tempt = w.temptAgent
+		made.Inject = w.injectAgent
 	}
 	return made, nil
 }

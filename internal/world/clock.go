@@ -269,7 +269,7 @@ func (w *world) begin(ctx context.Context, left legacy) error {
 		Silent: w.silence, Leads: w.ownLease, Learned: left.learned, Breakers: left.breakers,
 	}
 	if w.whims != nil {
-		parts.Tempt = w.tempt
+		parts.Inject = w.inject
 	}
 	if err := w.lead(app.New(parts)); err != nil {
 		return err

@@ -57,8 +57,8 @@ func (h *history) temptation() {
 	}
 }
 
-// tempt is app.Parts.Tempt.
-func (w *world) tempt(seen *cluster.Snapshot, perform func(*cluster.Snapshot, []action.Action) []memory.Result) {
+// inject is app.Parts.Tempt.
+func (w *world) inject(seen *cluster.Snapshot, perform func(*cluster.Snapshot, []action.Action) []memory.Result) {
 	h := w.whims
 	if h.old == nil || h.luck.IntN(10) == 0 {
 		h.old = seen
@@ -180,8 +180,8 @@ func (h *whims) machine(n *cluster.Node, from *cluster.Snapshot) cluster.Machine
 	return cluster.Machine{}
 }
 
-// temptAgent is agent.Agent.Tempt: what is tried is made of what was announced to anybody.
-func (w *world) temptAgent(seen guard.Local, try func(guard.Write) error) {
+// injectAgent is agent.Agent.Tempt: what is tried is made of what was announced to anybody.
+func (w *world) injectAgent(seen guard.Local, try func(guard.Write) error) {
 	h := w.whims
 	notice := "none"
 	if len(seen.Notices) > 0 && h.luck.IntN(3) > 0 {

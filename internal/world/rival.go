@@ -103,7 +103,7 @@ func (w *world) newRival(ctx context.Context, kind string) (*rival, error) {
 		Simulated: true, Silent: w.silence, Learned: w.saved.learned, Breakers: w.saved.breakers,
 	}
 	if w.whims != nil && made.idle() {
-		parts.Tempt = w.tempt
+		parts.Inject = w.inject
 	}
 	made.sluice = app.New(parts)
 	return made, made.sluice.Start(ctx)

@@ -44,7 +44,7 @@ type SetCapacity struct {
 	Zones map[string]int `json:"zones,omitempty"`
 }
 
-// Cordon puts a node on the removal ladder: the taint, spec.unschedulable and the name of its machine, in one write.
+// Cordon cordons a node: the taint, spec.unschedulable and the name of its machine, in one write.
 type Cordon struct {
 	Node    string          `json:"node"`
 	UID     types.UID       `json:"uid"`
@@ -64,7 +64,7 @@ type Mark struct {
 	Because reason.Reason   `json:"because"`
 }
 
-// Uncordon takes a node off the ladder, or its mark off the node.
+// Uncordon uncordons a node, or its mark off the node.
 type Uncordon struct {
 	Node    string        `json:"node"`
 	UID     types.UID     `json:"uid"`
@@ -86,7 +86,7 @@ type CandidateUntaint struct {
 	Because reason.Reason `json:"because"`
 }
 
-// Evict asks the API server to evict a pod from a node on the ladder, or from one whose machine the cloud has announced to stop; its disruption
+// Evict asks the API server to evict a pod from a cordoned node, or from one whose machine the cloud has announced to stop; its disruption
 // budgets decide.
 type Evict struct {
 	Namespace string        `json:"namespace"`
@@ -94,7 +94,7 @@ type Evict struct {
 	UID       types.UID     `json:"uid"`
 	Node      string        `json:"node"`
 	Grace     time.Duration `json:"grace"`
-	Notice    string        `json:"notice,omitempty"` // the id of what is announced; "" on the ladder
+	Notice    string        `json:"notice,omitempty"` // the id of what is announced; "" for a cordoned node
 	Because   reason.Reason `json:"because"`
 }
 
@@ -194,7 +194,7 @@ const (
 	PodScheduling Outcome = "scheduling" // fits a node, the scheduler will bind it
 	PodWaiting    Outcome = "waiting"    // for a machine that is coming
 	PodGrows      Outcome = "grows"      // a group grows for it in this cycle
-	PodRescues    Outcome = "rescues"    // takes a node back from the ladder
+	PodRescues    Outcome = "rescues"    // takes back a cordoned node
 	PodStuck      Outcome = "stuck"      // nothing that sluice may do makes room for it
 	PodIgnored    Outcome = "ignored"    // not sluice's to place
 )

@@ -125,7 +125,7 @@ func (d *Claims) likeTemplate(b *buffer, name string) (m measure, unclear string
 	return measure{pod: virtual(podOf(t, b.Namespace, b.Name, b.CreationTimestamp)), template: t}, ""
 }
 
-// scaled is a pretended pod like the newest one of what the buffer's reference names, or as its template says where it has none, and how many of them there
+// scaled is a virtual pod like the newest one of what the buffer's reference names, or as its template says where it has none, and how many of them there
 // are; nil when nothing tells. What a volume or a claim ties to one pod is left out.
 func (d *Claims) scaled(b *buffer) (*cluster.Pod, int) {
 	var newest *cluster.Pod
@@ -254,7 +254,7 @@ func (d *Claims) claimRoom(b *buffer, m measure, unclear string) {
 }
 
 // KeepBuffers finds room for the pods of buffers on what the waiting pods have left: on nodes that are there, those that stay anyway first;
-// on nodes of the ladder, which it takes back; on machines that are coming; then on machines that it adds. No waiting pod loses by it.
+// on cordoned nodes, which it takes back; on machines that are coming; then on machines that it adds. No waiting pod loses by it.
 func (d *Claims) KeepBuffers() {
 	all := slices.Clone(d.Later)
 	if len(all) == 0 {

@@ -21,7 +21,7 @@ import (
 // mostVirtual is how many pods a claim may be for: more would cost memory and no cluster has so many.
 const mostVirtual = 50_000
 
-// virtual is the record of a pretended pod like o.
+// virtual is the record of a virtual pod like o.
 func virtual(o *corev1.Pod) *cluster.Pod { return new(cluster.Classes).Pod(ungated(o)) }
 
 // ungated is the pod as it is when it may run: without gates, and asking for what the API server would have it ask for.

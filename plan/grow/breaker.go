@@ -67,13 +67,13 @@ func (fl *Failures) turnBreaker(b memory.Breaker, st *Order, unjoined []*cluster
 	return b
 }
 
-// strays says that so many of the group's machines run and are no nodes that it gets no more of them (S-35); nil when it may have more.
-func (fl *Failures) strays(st *Order) *reason.Reason {
+// unregistered says that so many of the group's machines run and are no nodes that it gets no more of them (S-35); nil when it may have more.
+func (fl *Failures) unregistered(st *Order) *reason.Reason {
 	if fl.Fleet == nil {
 		return nil
 	}
-	n := fl.Fleet.Bounds(fleet.GroupID(st.ID)).Strays
-	if n < fleet.UsualStrays {
+	n := fl.Fleet.Bounds(fleet.GroupID(st.ID)).Unregistered
+	if n < fleet.UsualUnregistered {
 		return nil
 	}
 	return new(reason.New(reason.GroupStrays, reason.Group(string(st.ID)), "machines", n, "limit", fl.Policy.Growth.Node.ProvisionTime))

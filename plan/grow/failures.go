@@ -25,7 +25,7 @@ type Failures struct {
 func (fl *Failures) Notice() {
 	fl.restLostSizes()
 	fl.noticeFailures()
-	fl.noticeStrays()
+	fl.noticeUnregistered()
 }
 
 // noticeFailures turns what the cloud reported after it had accepted a growth into back-offs, once for each failure (S-33), and
@@ -92,7 +92,7 @@ func (fl *Failures) failuresOf(g *cluster.Group, unjoined []*cluster.Instance, u
 func (fl *Failures) blockedBy(g *cluster.Group, m memory.GroupMemory) *reason.Reason {
 	about := reason.Group(string(g.ID))
 	because := func(r reason.Reason) *reason.Reason { return &r }
-	proof, strays := g.Contradicts(fl.Memo.Doubtful), fl.strays(fl.Groups[g.ID])
+	proof, unregistered := g.Contradicts(fl.Memo.Doubtful), fl.unregistered(fl.Groups[g.ID])
 	switch {
 	case g.AwaitsAnswer():
 		return because(reason.New(reason.GroupAsked, about, "capacity", g.Asked))
@@ -110,8 +110,8 @@ func (fl *Failures) blockedBy(g *cluster.Group, m memory.GroupMemory) *reason.Re
 		return because(fl.Controlled(g.ID))
 	case m.Backoff.Until.After(fl.Now) && m.Backoff.Ceiling <= fl.Believed(fl.Groups[g.ID].GroupFacts):
 		return because(fl.limits.backingOff(g.ID, m.Backoff))
-	case strays != nil:
-		return strays
+	case unregistered != nil:
+		return unregistered
 	case g.Template == nil:
 		return because(reason.New(reason.GroupNoTemplate, about, "size", g.Size, "remedy", g.Remedy))
 	}
@@ -228,10 +228,10 @@ func (fl *Failures) restSize(size, zone string) {
 	}
 }
 
-// noticeStrays finds out where the machines came up that groups over several zones were asked for. A zone that has fewer than was assumed,
+// noticeUnregistered finds out where the machines came up that groups over several zones were asked for. A zone that has fewer than was assumed,
 // while another has more, is passed over for a while: the cloud had its reasons to put its machine elsewhere, and asking again at once would buy
 // another one there (S-31). It is judged when the zones of all machines are known.
-func (fl *Failures) noticeStrays() {
+func (fl *Failures) noticeUnregistered() {
 	for _, g := range fl.Snapshot.Groups {
 		st, m := fl.Groups[g.ID], fl.Memory.Groups[g.ID]
 		if m.Awaited == nil || !st.Usable() || m.Requested.After(g.Read.At) {

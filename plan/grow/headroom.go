@@ -21,7 +21,7 @@ type headroom struct {
 	free  int64 // thousandths of cores
 
 	leaves   map[string]space // of the group's nodes that count, what of the headroom leaves with them, by name
-	cordoned []spare          // nodes on the removal ladder that could be room again
+	cordoned []spare          // cordoned nodes that could be room again
 }
 
 // space is what one machine has for pods.
@@ -31,7 +31,7 @@ type space struct {
 	used  int64 // of what is not free, what leaves with it: its pods take as much of the free room elsewhere
 }
 
-// spare is a node on the removal ladder.
+// spare is a cordoned node.
 type spare struct {
 	node  string
 	since time.Time
@@ -45,7 +45,7 @@ type Headrooms struct {
 	additions *Additions
 }
 
-// KeepHeadroom takes nodes back from the ladder and then adds machines until each group has the room free that the operator wants kept.
+// KeepHeadroom takes back cordoned nodes and then adds machines until each group has the room free that the operator wants kept.
 func (hr *Headrooms) Keep() {
 	some := false
 	for _, g := range hr.Snapshot.Groups {
@@ -122,7 +122,7 @@ func (hr *Headrooms) freeMilli(h scheduling.Handle) int64 {
 	return 0
 }
 
-// takeBack takes nodes from the ladder that the headroom lacks, the one cordoned last first: it has lost least.
+// takeBack takes back cordoned nodes that the headroom lacks, the one cordoned last first: it has lost least.
 func (hr *Headrooms) takeBack(st *Order) {
 	own := st.Headroom
 	slices.SortStableFunc(own.cordoned, func(a, b spare) int {
@@ -176,7 +176,7 @@ func (own *headroom) gain(s space) {
 	own.free += s.free
 }
 
-// Lose counts a node that steps on the ladder.
+// Lose counts a node that is cordoned.
 func (own *headroom) Lose(node string) {
 	if own == nil {
 		return

@@ -12,7 +12,7 @@ func (b Breakers) IsZero() bool {
 	return len(b.Groups)+len(b.Ceilings)+len(b.Granted)+len(b.Emptied) == 0
 }
 
-// Breakers are what the memory hands on at a time.
+// Breakers are what the memory passes on at a time.
 func (m Memory) Breakers(now time.Time, allowed *policy.Policy) Breakers {
 	all := Breakers{Ceilings: m.Ceilings, PaidUntil: m.PaidUntil, Granted: m.Granted, Emptied: m.Consolidation.Spent.Trimmed(now, Day)}
 	for id, g := range m.Groups {
@@ -26,7 +26,7 @@ func (m Memory) Breakers(now time.Time, allowed *policy.Policy) Breakers {
 	return all
 }
 
-// handed is what the group hands on, and whether there is anything.
+// handed is what the group passes on, and whether there is anything.
 func (g GroupMemory) handed(now time.Time, allowed *policy.Policy) (h Handed, some bool) {
 	lately := func(b Backoff) Backoff {
 		if now.After(b.Until) && now.Sub(b.Last) > allowed.Growth.Backoff.Reset {

@@ -54,9 +54,9 @@ type Growing struct {
 // Removing is what taking nodes out leaves to the next cycle, beside what is remembered of each group.
 type Removing struct {
 	Removable     map[string]time.Time `json:"removable,omitempty"`    // since when a node could go without a break, by its name
-	Cordoned      map[string]Cordoned  `json:"cordoned,omitempty"`     // nodes on the ladder, by their names; see [Cordoned]
-	Detaching     map[string]time.Time `json:"detaching,omitempty"`    // since when an empty node on the ladder has waited for its volumes, by its name
-	Dismissed     map[string]time.Time `json:"dismissed,omitempty"`    // when the daemons of an empty node on the ladder were told to end, by its name
+	Cordoned      map[string]Cordoned  `json:"cordoned,omitempty"`     // cordoned nodes, by their names; see [Cordoned]
+	Detaching     map[string]time.Time `json:"detaching,omitempty"`    // since when an empty cordoned node has waited for its volumes, by its name
+	Dismissed     map[string]time.Time `json:"dismissed,omitempty"`    // when the daemons of an empty cordoned node were told to end, by its name
 	Emptied       map[string]Emptied   `json:"emptied,omitempty"`      // nodes that were emptied of pods lately, by name
 	HandedOver    map[string]time.Time `json:"handedOver,omitempty"`   // since when a node that bears this sluice's name is of no group that is managed, by its name
 	Consolidation Consolidation        `json:"consolidation,omitzero"` // see there
@@ -84,7 +84,7 @@ type GroupMemory struct {
 	Repeats      int       `json:"repeats,omitempty"`   // growths in a row to a capacity that the cloud had just accepted, as no read showed it
 
 	// Awaited are the machines by zone that a group over several zones has when all are there that it was asked for, as was assumed then; nil
-	// when that is no question. Astray are zones that machines did not come up in although that was assumed: see [grow.Growth.NoticeStrays].
+	// when that is no question. Astray are zones that machines did not come up in although that was assumed: see [grow.Failures].
 	Awaited map[string]int     `json:"awaited,omitempty"`
 	Astray  map[string]Backoff `json:"astray,omitempty"`
 }
@@ -203,7 +203,7 @@ type Breaker struct {
 
 }
 
-// Cordoned is by when a node on the ladder was cordoned, as this process knows it: the taint says since when by the clock of the process that put it there, and the
+// Cordoned is by when a cordoned node was cordoned, as this process knows it: the taint says since when by the clock of the process that put it there, and the
 // pause after it is measured by one clock.
 type Cordoned struct {
 	Said time.Time `json:"said"` // what the taint says
@@ -215,7 +215,7 @@ type Cordoned struct {
 // Consolidation moves pods that run well, only because the same could run for less. It is opt-in, one node at a time, and only when nothing else
 // moves: a node whose pods all fit onto others, or onto others and one machine of another size that costs less. What that saves within the
 // time for which it is expected to last must be worth more than moving costs. A replacement is bought first; when it is Ready, and the pods
-// still fit, the node steps on the ladder as any other.
+// still fit, the node is cordoned as any other.
 
 // Consolidation is what one cycle leaves to the next of a node that could be emptied for a saving.
 type Consolidation struct {
@@ -223,7 +223,7 @@ type Consolidation struct {
 	Since   time.Time       `json:"since"`              // it has been worth it without a break
 	Group   cluster.GroupID `json:"group,omitempty"`    // of its replacement, "" when there needs to be none
 	Asked   time.Time       `json:"asked,omitzero"`     // when that was asked for
-	Stepped bool            `json:"stepped,omitempty"`  // the node is on the ladder
+	Stepped bool            `json:"stepped,omitempty"`  // the node is cordoned
 	Saving  float64         `json:"savingUSDPerHour"`   // what that saves
 	Spent   Usage           `json:"spentDay,omitempty"` // nodes of the last day; it stays when the rest is over
 }

@@ -86,7 +86,7 @@ func (d *View) Keeps(p *cluster.Pod, v *Facts) (reason.Reason, bool) {
 	return d.Policy.Keeps(p, at, d.Now)
 }
 
-// pause says that somebody has paused the group, nil when nobody has. It is not grown then, none of its nodes steps on the ladder, those that
+// pause says that somebody has paused the group, nil when nobody has. It is not grown then, none of its nodes is cordoned, those that
 // are on it come down, and no machine of it is deleted.
 func (d *View) pause(g *cluster.Group, pauses cluster.Pauses) *reason.Reason {
 	until, paused := pauses.Of(g.ID, d.Now)

@@ -28,25 +28,25 @@ func (p *Memo) Look(d *View, seen *cluster.Snapshot) {
 	if p.Facts != nil {
 		last = seen.Nodes
 	}
-	sights := make([]*Facts, len(nodes))
+	facts := make([]*Facts, len(nodes))
 	j := 0
 	for i, n := range nodes {
 		for j < len(last) && last[j] != n && last[j].Name() < n.Name() {
 			j++
 		}
 		if j < len(last) && last[j] == n && !p.Facts[j].Passing {
-			sights[i] = p.Facts[j]
+			facts[i] = p.Facts[j]
 		} else {
-			sights[i] = d.look(n)
+			facts[i] = d.look(n)
 		}
 	}
 	before := p.Facts
 	if len(p.Said) != len(nodes) || len(before) != len(nodes) {
 		p.Said, before = make([]action.Verdict, len(nodes)), make([]*Facts, len(nodes))
 	}
-	p.Facts, p.Watched, p.Steered, p.Doubtful = sights, p.Watched[:0], p.Steered[:0], nil
+	p.Facts, p.Watched, p.Steered, p.Doubtful = facts, p.Watched[:0], p.Steered[:0], nil
 	p.Noticed, p.Spot, p.Marked, p.Owned, p.Working, p.Passing = nil, nil, nil, nil, p.Working[:0], p.Passing[:0]
-	for i, v := range sights {
+	for i, v := range facts {
 		if v.plain {
 			if v != before[i] {
 				p.Said[i] = v.Verdict

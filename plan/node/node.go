@@ -123,7 +123,7 @@ type Memo struct {
 	Noticed  []*cluster.Node  // of the same nodes those to whose machines the cloud has announced something, or where an answer to that still stands
 	Spot     []*cluster.Node  // of the same nodes those whose spot machines may be taken away
 	Doubtful []*cluster.Node  // of the same nodes those that could be a machine to which they are not joined, in their order
-	Steered  []int            // nodes that bear a soft taint
+	Steered  []int            // nodes that bear a candidate taint
 	Marked   []*cluster.Node  // of the same nodes those whose mark is to be changed
 	Working  []int            // of the same nodes those that hold pods of Jobs
 	Watched  []int            // nodes that each cycle judges: what becomes of them depends on more than they show
@@ -133,7 +133,7 @@ type Memo struct {
 
 // contract is what the safety contract says of a group within one cycle, by the ledger of machines. The zero value forbids nothing: nobody keeps a ledger.
 type contract struct {
-	Leaving *fleet.Batch // machines whose nodes are on the ladder or step on it
+	Leaving *fleet.Batch // machines whose nodes are cordoned, or are about to be
 	Leave   *fleet.Batch // machines whose removal this cycle asks for
 
 	Lost  *reason.Reason // that it keeps machines of lost nodes, nil when it keeps none

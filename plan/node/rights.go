@@ -8,7 +8,7 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// Permitted are the actions without those that the API server would refuse for want of a right: what would be tried in vain in each cycle.
+// Permitted are the actions without those that the API server would refuse for want of a right: what would be refused in each cycle.
 func Permitted(actions []action.Action, lacks cluster.Lacks) []action.Action {
 	_, halted := lacks.Halting()
 	if !halted && !lacks.Has(cluster.EvictPods) {

@@ -4,7 +4,7 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// Claims adds n pretended pods to those that wait. judged says whether groups may grow for them.
+// Claims adds n virtual pods to those that wait. judged says whether groups may grow for them.
 func (d *Room) Claims(c *Claim, p *cluster.Pod, n int, judged bool) {
 	if n <= 0 {
 		return

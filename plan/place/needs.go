@@ -47,7 +47,7 @@ func (n *Needs) CountedOn(node string) *reason.Reason {
 	return nil
 }
 
-// TakenBack says whether a node comes down from the ladder for somebody's sake.
+// TakenBack says whether a node is given back for somebody's sake.
 func (n *Needs) TakenBack(node string) bool {
 	_, rescued := n.Rescues[node]
 	_, spared := n.Spared[node]

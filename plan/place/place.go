@@ -16,7 +16,7 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// PlacePending finds room for pods that wait: on nodes that are there; on nodes of the removal ladder, which a pod takes back; on
+// PlacePending finds room for pods that wait: on nodes that are there; on cordoned nodes, which a pod takes back; on
 // machines that are coming. Pods that are left want a machine.
 func (d *Room) PlacePending() {
 	if len(d.Wanting()) == 0 {
@@ -38,7 +38,7 @@ func (d *Room) PlacePending() {
 	}
 }
 
-// FindPlaces finds places on what was lined up, and on nodes of the removal ladder.
+// FindPlaces finds places on what was lined up, and on cordoned nodes.
 func (d *Room) FindPlaces() {
 	for _, band := range d.bands() {
 		keepPlaces(d.There, band, onThere, d.PlaceThere)
@@ -71,7 +71,7 @@ func (d *Room) fitsNode(h scheduling.Handle) reason.Reason {
 	return why
 }
 
-// rescueNodes lets pods take back nodes from the ladder whose machine is not being deleted yet. Every such node that any
+// rescueNodes lets pods take back cordoned nodes whose machine is not being deleted yet. Every such node that any
 // waiting pod fits is taken back, one after the other, the one cordoned last first: it has lost least.
 func (d *Room) rescueNodes() {
 	type leaving struct {

@@ -29,7 +29,7 @@ func (d *Removal) considerAsked(nodes []*candidate) {
 	}
 }
 
-// hindered says why a node that a person has asked for may not step on the ladder now, nil when it may.
+// hindered says why a node that a person has asked for may not be cordoned now, nil when it may.
 func (hd *holds) hindered(st *candidate) []reason.Reason {
 	r, about, g := hd.Policy.Removal, reason.Node(st.Name()), st.group
 	is := func(why reason.Reason) []reason.Reason { return []reason.Reason{why} }

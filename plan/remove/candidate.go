@@ -10,13 +10,13 @@ import (
 	"sluice.dev/sluice/plan/node"
 )
 
-// candidate is a node of a managed group within one cycle, about which its sight has not said the last word.
+// candidate is a node of a managed group within one cycle, about which its facts are not the last word.
 type candidate struct {
 	*node.Facts
 	group *Outgoing // nil when it is of none that is managed
 	at    int       // its place among the snapshot's nodes
 	wait
-	going      bool      // steps on the ladder in this cycle
+	going      bool      // is cordoned in this cycle
 	pinned     bool      // idle, but its group is at its minimum
 	kept       bool      // needed after all
 	counted    bool      // among its group's leaving nodes and those in flight
@@ -27,7 +27,7 @@ type candidate struct {
 // Outgoing is a group and its machines that leave.
 type Outgoing struct {
 	*grow.Order
-	leaving    int // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
+	leaving    int // machines that still count as capacity and are cordoned, about to be, or being cleaned up
 	unrepaired int // nodes that are not Ready and that its min keeps
 	quiescent  int // nodes that run dry, or could
 	emptied    int // further nodes of which this cycle found that they can be emptied with those that leave

@@ -98,7 +98,7 @@ func (cn *consolidation) goOn(c memory.Consolidation) memory.Consolidation {
 	return cn.empty(st, c)
 }
 
-// empty puts the node on the ladder.
+// empty cordons the node.
 func (cn *consolidation) empty(st *candidate, c memory.Consolidation) memory.Consolidation {
 	c.Node, c.Stepped = st.Name(), true
 	if c.Asked.IsZero() {
@@ -171,7 +171,7 @@ func (cn *consolidation) replace(s *saving) {
 	cn.nodes.judge(s.st, action.NodeKeep, reason.New(reason.ConsolidationWaits, reason.Node(name), "group", g.ID, "saving", grow.Dollars(s.usd)))
 }
 
-// restful says whether nothing is on its way: no pod waits, no machine comes or goes, no node is on the ladder or
+// restful says whether nothing is on its way: no pod waits, no machine comes or goes, no node is cordoned or
 // will be when its time has come, and no node has been promised to the pods of another.
 func (cn *consolidation) restful() bool {
 	if len(cn.Snapshot.Pending) > 0 || len(cn.Steps) > 0 || len(cn.taints.soon) > 0 {

@@ -100,15 +100,15 @@ func receiving(st *candidate) reason.Reason {
 // hosts are the nodes, by their places, that pods of others could move to, in the order in which these look at them, but for those that stay for now: those
 // first that stay anyway, then those that would be the last to go, whatever their timers say; the most used before the others, and of equal ones by name.
 func (pl *places) hosts() []int {
-	sights := pl.Memo.Facts
-	all := make([]int, 0, len(sights))
-	for at, v := range sights {
+	facts := pl.Memo.Facts
+	all := make([]int, 0, len(facts))
+	for at, v := range facts {
 		if st := pl.nodes.states[at]; v.Takes && (st == nil || !st.going && !st.Leaves && (len(st.Movers) > 0 || st.pinned)) {
 			all = append(all, at)
 		}
 	}
 	slices.SortFunc(all, func(a, b int) int {
-		return cmp.Or(cmp.Compare(sights[a].Hosting(), sights[b].Hosting()), pl.queue.dearest(sights[b], sights[a]), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(facts[a].Hosting(), facts[b].Hosting()), pl.queue.dearest(facts[b], facts[a]), cmp.Compare(a, b))
 	})
 	return all
 }

@@ -143,7 +143,7 @@ func (ev *evictions) noteAborted(st *candidate, evicts time.Time) {
 	ev.Remember(st.Group, m)
 }
 
-// vain says that nodes of the group are not emptied now because that came to nothing lately, nil when they may be.
+// backoff says that nodes of the group are not emptied now because that came to nothing lately, nil when they may be.
 func (ev *evictions) backsOff(st *candidate) *reason.Reason {
 	b := ev.Memory.Groups[st.Group].AbortedDrain
 	if !ev.Now.Before(b.Until) {
@@ -164,7 +164,7 @@ func cordonedBy(said, now time.Time) time.Time {
 	return now
 }
 
-// noticeCordons remembers by when the nodes on the ladder were cordoned, and forgets the others.
+// noticeCordons remembers by when the nodes were cordoned, and forgets the others.
 func (ev *evictions) noticeCordons(on []*candidate) {
 	var all map[string]memory.Cordoned
 	for _, st := range on {

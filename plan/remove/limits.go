@@ -24,7 +24,7 @@ type holds struct {
 	unhealthy []reason.Reason // why nothing may be removed at all, nil when all is well
 }
 
-// forbidden says why a removable node may not step on the ladder however long it waits, nil when it may.
+// forbidden says why a removable node may not be cordoned however long it waits, nil when it may.
 func (hd *holds) forbidden(st *candidate) []reason.Reason {
 	r := &hd.Policy.Removal
 	about := reason.Node(st.Name())
@@ -75,7 +75,7 @@ func (hd *holds) lasting(st *candidate) reason.Reason {
 	return reason.New(reason.NodeUnrepaired, reason.Node(st.Name()), "age", hd.queue.idleFor(st), "limit", hd.queue.limitOf(st), "instance", st.Instance.ID)
 }
 
-// notYet says why a node that may step on the ladder has to wait, nil when it may do so now; empty when its time has not come, of which limit
+// notYet says why a node that may be cordoned has to wait, nil when it may do so now; empty when its time has not come, of which limit
 // is how long it must have been removable.
 func (hd *holds) notYet(st *candidate, limit time.Duration) []reason.Reason {
 	r := &hd.Policy.Removal
@@ -117,7 +117,7 @@ func (hd *holds) clusterMinimum(st *candidate) []reason.Reason {
 	return nil
 }
 
-// staying is what the nodes have that are not on the ladder.
+// staying is what the nodes have that are not cordoned.
 func (hd *holds) staying() *grow.Totals {
 	if hd.stay == nil {
 		hd.stay = new(grow.TotalsOf(hd.Policy.Growth.Max.GPUs))
@@ -212,7 +212,7 @@ func (qu *queue) balanceZones(nodes []*candidate) {
 	}
 }
 
-// staysIn counts the machines of a group in each zone without those that are on the removal ladder.
+// staysIn counts the machines of a group in each zone without those whose nodes are cordoned.
 func (qu *queue) staysIn(g *Outgoing) map[string]int {
 	has := g.InZones()
 	for _, st := range qu.nodes.removable {
@@ -270,7 +270,7 @@ func (hd *holds) cools(st *candidate) *reason.Reason {
 	return new(reason.New(reason.RemovalCoolsDown, reason.Node(st.Name()), "until", c.Until().Format(time.RFC3339), "delay", c.Delay, "after", c.After))
 }
 
-// keptFromLadder says why the safety contract keeps a node whose time has come, so that it is not cordoned in vain; nil when it does not, or something else is in
+// contract says why the safety contract keeps a node whose time has come, so that it is not cordoned for nothing; nil when it does not, or something else is in
 // the way.
 func (hd *holds) contract(st *candidate, why string, block []reason.Reason) []reason.Reason {
 	if block != nil {

@@ -122,7 +122,7 @@ func (mc *machines) Mark() {
 	}
 }
 
-// bury deletes the Node object of a machine that is gone, with what it left behind (S-14). One that somebody has deleted already, and that finalizers
+// deleteNode deletes the Node object of a machine that is gone, with what it left behind (S-14). One that somebody has deleted already, and that finalizers
 // hold, is there until they are gone.
 func (mc *machines) deleteNode(st *candidate) {
 	about, was := reason.Node(st.Name()), st.Was()

@@ -83,7 +83,7 @@ func (ns *nodes) keep(st *candidate, because ...reason.Reason) {
 	ns.judge(st, action.NodeKeep, because...)
 }
 
-// neededOf is the same of a node's machine, beside those that are on the ladder.
+// neededOf is the same of a node's machine, beside those that are cordoned.
 func (ns *nodes) neededOf(st *candidate, n int) *reason.Reason {
 	return ns.Needed(st.group.GroupFacts, exitOf(st, ""), st.group.Contract.Leaving, n)
 }

@@ -12,9 +12,9 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// Advance moves nodes towards their removal, rung by rung: a node that has been idle, or underused with its pods welcome
+// Advance moves nodes towards their removal, phase by phase: a node that has been idle, or underused with its pods welcome
 // elsewhere, for long enough is cordoned; a cordoned node is drained; a drained node's machine is deleted by name; the Node
-// object of a machine that is gone is deleted by UID. The rung is read off the cluster, so that any process goes on where
+// object of a machine that is gone is deleted by UID. The phase is read off the cluster, so that any process goes on where
 // another stopped. A node that is needed again comes down at once.
 func (d *Removal) Advance() {
 	var on, asked, idle, underused []*candidate
@@ -93,7 +93,7 @@ func (d *Removal) rememberRemovable(lists ...[]*candidate) {
 	d.Memory.Removable = now
 }
 
-// advance takes a node that is on the ladder one rung further, lets it wait, or takes it down.
+// advance takes a cordoned node one phase further, lets it wait, or gives it back.
 func (d *Removal) advance(st *candidate) {
 	about, name, removal := reason.Node(st.Name()), st.Name(), st.Removal
 	g := st.group
@@ -292,8 +292,8 @@ func (d *Removal) considerUnderused(nodes []*candidate) {
 		if block == nil && d.traffic.drains >= d.Policy.Removal.Drain.Parallelism {
 			block = []reason.Reason{reason.New(reason.RemovalBudget, about, "inflight", d.traffic.drains, "limit", d.Policy.Removal.Drain.Parallelism)}
 		}
-		if vain := d.evictions.backsOff(st); block == nil && vain != nil {
-			block = []reason.Reason{*vain}
+		if backoff := d.evictions.backsOff(st); block == nil && backoff != nil {
+			block = []reason.Reason{*backoff}
 		}
 		if block == nil && d.Snapshot.Objects.Lacks.Has(cluster.EvictPods) {
 			block = []reason.Reason{node.Missing(about, cluster.EvictPods)}

@@ -57,7 +57,7 @@ func (cn *consolidation) couldMove(v *node.Facts) *node.Facts {
 	return &own
 }
 
-// moveable is a node that works and that the ladder has no use for, with the pods that would have to leave it; nil for any other.
+// moveable is a node that works and that removal has no use for, with the pods that would have to leave it; nil for any other.
 func (cn *consolidation) moveable(at int) *candidate {
 	if st := cn.nodes.states[at]; st != nil {
 		if st.kept && !st.going && !st.Leaves && st.Takes && len(st.Movers) > 0 {
@@ -180,7 +180,7 @@ func (cn *consolidation) savingOf(st *candidate, into *Outgoing) *saving {
 	return &saving{st, into, usd, cost, terms.Worth(usd)}
 }
 
-// trial makes an annex of these nodes.
+// trial looks whether pods could move to these nodes.
 func (cn *consolidation) trial(hosts []scheduling.Handle, more *Outgoing) *trial {
 	undo := cn.Check.Mark()
 	if more != nil {

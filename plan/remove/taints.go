@@ -9,7 +9,7 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// fewestUntaints is how many soft taints a cycle may take off even if it may put none on.
+// fewestUntaints is how many candidate taints a cycle may take off even if it may put none on.
 const fewestUntaints = 10
 
 // taints has the scheduler prefer other nodes to those that leave soon.
@@ -23,9 +23,9 @@ type taints struct {
 }
 
 // steerPods has the scheduler prefer other nodes to those that could go, at once and not only when their time has come, so that they stay
-// without pods. The soft taint comes off when the node is needed again; that goes first. Both count as one budget, since each is a write.
+// without pods. The candidate taint comes off when the node is needed again; that goes first. Both count as one budget, since each is a write.
 func (tn *taints) apply() {
-	most := tn.Policy.Removal.MaxSoftTaints
+	most := tn.Policy.Removal.MaxCandidateTaints
 	left := cmp.Or(most, fewestUntaints)
 	goes := map[int]bool{}
 	if len(tn.Memo.Steered) > 0 {
@@ -56,7 +56,7 @@ func (tn *taints) apply() {
 	}
 }
 
-// noteSoon notes a node that may not step on the ladder for these reasons, if it waits for nothing but its time or its turn. Control-plane nodes are
+// noteSoon notes a node that may not be cordoned for these reasons, if it waits for nothing but its time or its turn. Control-plane nodes are
 // nothing that pods are steered by.
 func (tn *taints) noteSoon(st *candidate, block []reason.Reason) {
 	if !waitsForTurn(block) {

@@ -176,7 +176,7 @@ func (qs *quiescing) begin(st *candidate, works []worker) {
 	qs.nodes.judge(st, action.NodeDraining, told(why, works)...)
 }
 
-// awaitWork waits on a node that runs dry. When nobody works there any more it steps on the ladder as any other does, with the pods that may be
+// awaitWork waits on a node that runs dry. When nobody works there any more it is cordoned as any other is, with the pods that may be
 // moved.
 func (qs *quiescing) awaitWork(st *candidate) {
 	about := reason.Node(st.Name())
