@@ -105,7 +105,7 @@ var elsewhere = []mutant{
 	},
 	{
 		"S-23", "chores write nothing that the lease may not outlive", "internal/azure/standard_chores.go",
-		"return ends, ends.IsZero() || ends.Sub(now) >= choreWithin", "return ends, MUTED || ends.IsZero() || ends.Sub(now) >= choreWithin", catcher{"internal/azure", "TestChoresWriteNothingThatTheLeaseMayNotOutlive"},
+		"return ends, ends.IsZero() || ends.Sub(now) >= taskWriteTimeout", "return ends, MUTED || ends.IsZero() || ends.Sub(now) >= taskWriteTimeout", catcher{"internal/azure", "TestChoresWriteNothingThatTheLeaseMayNotOutlive"},
 	},
 	{
 		"S-06", "what has no answer yet counts for the limits of the cluster", "cluster/group.go",
@@ -165,11 +165,11 @@ var elsewhere = []mutant{
 	},
 	{
 		"S-31", "a group rests after one of its nodes was emptied in vain", "plan/remove/drain.go",
-		"if !d.Now.Before(b.Until) {", "if MUTED || !d.Now.Before(b.Until) {", scenario("emptied-in-vain"),
+		"if !ev.Now.Before(b.Until) {", "if MUTED || !ev.Now.Before(b.Until) {", scenario("emptied-in-vain"),
 	},
 	{
 		"S-31", "a node that a disruption budget holds goes on running dry", "plan/remove/work.go",
-		"case d.budgetHolds(st) != nil:", "case !MUTED && d.budgetHolds(st) != nil:", scenario("run-dry-held-by-budget"),
+		"case qs.evictions.budgetHolds(st) != nil:", "case !MUTED && qs.evictions.budgetHolds(st) != nil:", scenario("run-dry-held-by-budget"),
 	},
 	{
 		"S-18", "a node on which a notice stands is not cordoned for removal", "internal/kube/cordon.go",
@@ -196,8 +196,8 @@ var elsewhere = []mutant{
 		"; in != nil {", "; in != nil && !MUTED {", catcher{"internal/actuate", "TestEachStepOfADrainIsCharged"},
 	},
 	{
-		"S-19", "nodes that are emptied in one cycle count for each other", "plan/remove/budget.go",
-		"if st.counted && st.exit.Idle {", "if st.counted && st.exit.Idle && !MUTED {", scenario("idle-cordon-after-restart"),
+		"S-19", "nodes that are emptied in one cycle count for each other", "plan/remove/leaving.go",
+		"if !st.counted || !st.exit.Idle {", "if MUTED || !st.counted || !st.exit.Idle {", scenario("idle-cordon-after-restart"),
 	},
 	{
 		"S-20", "the silence of the API server is known", "internal/actuate/known.go",
@@ -285,8 +285,8 @@ var elsewhere = []mutant{
 	},
 	{
 		"S-31", "a deletion that keeps failing waits ever longer", "plan/memory/backoff.go",
-		"length := max(r.RetryAfter, min(max(2*b.Length, transientPause), max(allowed.Growth.BackoffFirst, longestRest)))",
-		"length := max(r.RetryAfter, min(max(2*b.Length, transientPause), max(allowed.Growth.BackoffFirst, longestRest)))\n\tif MUTED {\n\t\tlength = 0\n\t}", scenario("delete-fails"),
+		"length := max(r.RetryAfter, min(max(2*b.Length, transientPause), max(allowed.Growth.Backoff.Initial, longestRest)))",
+		"length := max(r.RetryAfter, min(max(2*b.Length, transientPause), max(allowed.Growth.Backoff.Initial, longestRest)))\n\tif MUTED {\n\t\tlength = 0\n\t}", scenario("delete-fails"),
 	},
 	{
 		"S-32", "a class of requests is shut until its Retry-After", "internal/azure/throttle.go",
@@ -335,8 +335,8 @@ var elsewhere = []mutant{
 	},
 	{
 		"S-34", "the provider says what it was asked for and not answered about", "internal/azure/azure.go",
-		"out.Problem, out.Unheard, out.Asked = p.unanswered(g, g.asking).Message, true, g.wanted",
-		"out.Problem, out.Unheard, out.Asked = p.unanswered(g, g.asking).Message, true, map[bool]int{false: g.wanted}[MUTED]", scenario("growth-accepted-late"),
+		"out.Problem, out.Unanswered, out.Asked = p.unanswered(g, g.asking).Message, true, g.wanted",
+		"out.Problem, out.Unanswered, out.Asked = p.unanswered(g, g.asking).Message, true, map[bool]int{false: g.wanted}[MUTED]", scenario("growth-accepted-late"),
 	},
 	{
 		"S-34", "machines that were asked for without an answer are coming", "plan/place/coming.go",
@@ -348,7 +348,7 @@ var elsewhere = []mutant{
 	},
 	{
 		"S-34", "the provider tells a cloud that is silent from one that refuses", "internal/azure/group.go",
-		"out.Problem, out.Unheard = g.problem, g.unheard", "out.Problem, out.Unheard = g.problem, g.unheard && !MUTED", scenario("growth-then-lists-hang"),
+		"out.Problem, out.Unanswered = g.problem, g.unanswered", "out.Problem, out.Unanswered = g.problem, g.unanswered && !MUTED", scenario("growth-then-lists-hang"),
 	},
 	{
 		"S-36", "what others undo is counted", "internal/actuate/contest.go",
@@ -364,7 +364,7 @@ var elsewhere = []mutant{
 	},
 	{
 		"S-37", "nodes of a group that is managed no more are given back", "plan/remove/handover.go",
-		"if !d.handedOver(n) {", "if !d.handedOver(n) || MUTED {", scenario("handed-over"),
+		"if !ow.handedOver(n) {", "if !ow.handedOver(n) || MUTED {", scenario("handed-over"),
 	},
 	{
 		"S-37", "what is to be given back bears a name", "internal/kube/cordon.go",
@@ -372,7 +372,7 @@ var elsewhere = []mutant{
 	},
 	{
 		"S-37", "what bears the name of another sluice is not given back", "plan/remove/handover.go",
-		"cluster.OwnerOf(n.Object) == d.Policy.Installation &&", "(MUTED || cluster.OwnerOf(n.Object) == d.Policy.Installation) &&", catcher{"plan", "TestNodesOfAGroupThatIsManagedNoMoreAreGivenBack"},
+		"cluster.OwnerOf(n.Object) == ow.Policy.Installation &&", "(MUTED || cluster.OwnerOf(n.Object) == ow.Policy.Installation) &&", catcher{"plan", "TestNodesOfAGroupThatIsManagedNoMoreAreGivenBack"},
 	},
 	{
 		"S-38", "a machine that is switched off is no capacity", "internal/azure/condition.go",
