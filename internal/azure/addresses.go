@@ -23,7 +23,7 @@ type addresses struct {
 	warn     func(action string, err error)
 
 	mu     sync.Mutex
-	of     map[string][]string // by UID
+	of     map[string][]string     // by UID
 	turns  map[string]*addressTurn // of groups, by name
 	warned bool
 }

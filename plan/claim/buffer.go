@@ -261,9 +261,9 @@ func (d *Claims) KeepBuffers() {
 		return
 	}
 	slices.SortStableFunc(all, func(a, b *place.Demand) int { return cmp.Compare(b.Weight, a.Weight) })
-	pods, cost := d.Demands, d.Joint.Cost
+	pods, cost, undo := d.Demands, d.Joint.Cost, []func(){}
 	for _, st := range d.Groups {
-		defer st.Unasked()()
+		undo = append(undo, st.Unasked())
 	}
 	d.Demands = all
 	d.LineUp(d.stayingFirst())
@@ -275,6 +275,9 @@ func (d *Claims) KeepBuffers() {
 		d.Stuck.ExplainStuck(c)
 	}
 	d.Demands, d.Joint.Cost = pods, cost
+	for _, ask := range undo {
+		ask()
+	}
 }
 
 // awaitBurst lets buffers wait while a group that could have machines for them has just been asked: pods that come in a burst take their room,

@@ -25,7 +25,7 @@ type Chain struct {
 	Complaints []reason.Reason     // of expanders that could not do what they are there for
 }
 
-// growByExpanders grows as the operator's chain of expanders has it: it estimates what every group alone would need for all that is
+// grow grows as the operator's chain of expanders has it: it estimates what every group alone would need for all that is
 // wanted, lets the chain choose one group, and goes on with what is left until no group helps any more. Cluster-autoscaler does the same,
 // one group a loop; here the groups of all rounds are asked for at once.
 func (ch *Chain) grow(c *Candidates) {

@@ -19,7 +19,7 @@ type Rounds struct {
 // rounds is how many times a cycle places its pods anew, at most, to leave out one gang after the other. Then all go that are not whole.
 const rounds = 12
 
-// WholeGangs has find look for places for all pods that wait, so that every gang gets all the places it needs or none: as long as some gang
+// Whole has find look for places for all pods that wait, so that every gang gets all the places it needs or none: as long as some gang
 // got some places and not enough of them, the last such gang is left out and all is placed anew. Gangs that were left out for the sake of
 // one that then did not fit either are let in again.
 func (gs *Rounds) Whole(find func()) {

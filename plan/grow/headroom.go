@@ -45,7 +45,7 @@ type Headrooms struct {
 	additions *Additions
 }
 
-// KeepHeadroom takes back cordoned nodes and then adds machines until each group has the room free that the operator wants kept.
+// Keep takes back cordoned nodes and then adds machines until each group has the room free that the operator wants kept.
 func (hr *Headrooms) Keep() {
 	some := false
 	for _, g := range hr.Snapshot.Groups {

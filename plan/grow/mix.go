@@ -42,7 +42,7 @@ type Joint struct {
 	Cost      *action.Cost
 }
 
-// growJointly chooses the mix of machines that costs least, over all groups and all demands at once. Pods that do not mind each other are
+// grow chooses the mix of machines that costs least, over all groups and all demands at once. Pods that do not mind each other are
 // counted; the others are shown to the checker on the machines that were meant for them, and what it does not let stay there goes
 // elsewhere.
 func (jt *Joint) grow(c *Candidates) {

@@ -24,7 +24,7 @@ const (
 	lookAgainIn = 10 * time.Second
 )
 
-// holdBacklogs lets pods wait their turn that a drain target gives the time to. Of a backlog those go first that places now taken by pods
+// holdBack lets pods wait their turn that a drain target gives the time to. Of a backlog those go first that places now taken by pods
 // which ask for the same will serve once they are free, and the rest shares places, as many pods one after the other as end in time after a
 // machine has booted, at least one. Only that many pods are placed on machines that are coming or bought. Pods of unknown run times, those
 // that depend on where others are, and those of a gang that does not run yet wait for nobody.
@@ -52,7 +52,7 @@ func (bl *backlogs) holdBack() {
 	}
 }
 
-// backlogs are those with a drain target, in the order in which their first pods are placed.
+// all are those with a drain target, in the order in which their first pods are placed.
 func (bl *backlogs) all() ([]backlogKey, map[backlogKey]*backlog) {
 	var order []backlogKey
 	all := map[backlogKey]*backlog{}
@@ -97,7 +97,7 @@ func (bl *backlogs) hold(b *backlog, key backlogKey, slots int) {
 	}
 }
 
-// holdBack gives the youngest n pods of a demand the verdict that they wait, and looks again soon.
+// wait gives the youngest n pods of a demand the verdict that they wait, and looks again soon.
 func (bl *backlogs) wait(dm *Demand, n int, because reason.Reason) {
 	keep := len(dm.Pods) - n
 	bl.Serve(&Demand{Of: dm.Of, Pods: dm.Pods[keep:]}, n, action.PodWaiting, because)

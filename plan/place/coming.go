@@ -96,7 +96,7 @@ func (cm *Arrivals) unlisted(st *Incoming) (count int) {
 	return count
 }
 
-// placeOnComing serves pods that go onto a machine that is coming: first those for which groups grow, so that no other pod takes a machine that
+// fill serves pods that go onto a machine that is coming: first those for which groups grow, so that no other pod takes a machine that
 // was added for them and has another one bought. Pods whose room was promised come with them.
 func (cm *Arrivals) fill() {
 	type rest struct {
@@ -144,7 +144,7 @@ func (cm *Arrivals) PlaceComing(dm *Demand, h scheduling.Handle, n int) {
 	}
 }
 
-// comingGroup is the group of a node that is not there yet, and of one that is starting; nil for others.
+// group is the group of a node that is not there yet, and of one that is starting; nil for others.
 func (cm *Arrivals) group(h scheduling.Handle) *Incoming {
 	if st := cm.room.Opened.Of(h); st != nil {
 		return st

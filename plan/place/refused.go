@@ -30,7 +30,7 @@ const (
 	longestLeft = 24 * time.Hour
 )
 
-// leaveUnbound leaves the pods that their schedulers have not bound in time to nodes that they fit (S-16).
+// leave leaves the pods that their schedulers have not bound in time to nodes that they fit (S-16).
 func (ub *Unbound) leave() {
 	if len(ub.Memory.Unbound) == 0 {
 		return
@@ -81,7 +81,7 @@ func (ub *Unbound) isLeft(at int, p *cluster.Pod) bool {
 	return true
 }
 
-// RememberUnbound remembers since when pods have fitted nodes that are there.
+// Remember remembers since when pods have fitted nodes that are there.
 func (ub *Unbound) Remember() {
 	was := ub.Memory.Unbound
 	if len(was) == 0 && len(ub.Counted)+len(ub.Rescues) == 0 {

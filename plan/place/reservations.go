@@ -21,7 +21,7 @@ func onThere(b *reserved) *[]scheduling.Seat { return &b.there }
 
 func onComing(b *reserved) *[]scheduling.Seat { return &b.coming }
 
-// berths gives demands the places of the last cycle on what is still there. What was meant for machines that have come since is moved to
+// give gives demands the places of the last cycle on what is still there. What was meant for machines that have come since is moved to
 // nodes of their group that carry nothing yet.
 func (rs *Reservations) give() {
 	last := rs.Memory.Places
@@ -144,7 +144,7 @@ func keepPlaces(row *scheduling.Row, demands []*Demand, of func(b *reserved) *[]
 	}
 }
 
-// RememberPlaces leaves the places of this cycle to the next one: on nodes that are there, machines that are coming, and those that are being
+// Remember leaves the places of this cycle to the next one: on nodes that are there, machines that are coming, and those that are being
 // added, which will be coming.
 func (rs *Reservations) Remember() {
 	rs.Memory.Places = nil

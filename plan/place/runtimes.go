@@ -28,7 +28,7 @@ func wider(owner string) []string {
 	return []string{namespace + "/*"}
 }
 
-// LearnRunTimes watches pods whose run times somebody may ask for: those that a drain target concerns. A run lasts from the pod's
+// Learn watches pods whose run times somebody may ask for: those that a drain target concerns. A run lasts from the pod's
 // start to the first cycle that does not see it any more. Only pods that have just begun are taken up: of pods that began together those that run
 // still are the long ones. Pods that somebody deletes and those of nodes that go are not counted, for they may not have ended by themselves.
 func (rt *RunTimes) Learn() {

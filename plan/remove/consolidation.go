@@ -51,7 +51,7 @@ func (cn *consolidation) awaitsReplacement() reason.Reason {
 	return reason.New(reason.ConsolidationWaits, reason.Node(c.Node), "group", c.Group, "saving", grow.Dollars(c.Saving))
 }
 
-// endConsolidation goes on with a consolidation that has begun, before other nodes are promised its replacement.
+// end goes on with a consolidation that has begun, before other nodes are promised its replacement.
 func (cn *consolidation) end() {
 	if len(cn.Policy.Removal.Consolidation.Groups) == 0 {
 		cn.Memory.Consolidation = memory.Consolidation{}
@@ -60,7 +60,7 @@ func (cn *consolidation) end() {
 	}
 }
 
-// beginConsolidation looks for a saving, once all nodes that could go anyway are known.
+// begin looks for a saving, once all nodes that could go anyway are known.
 func (cn *consolidation) begin() {
 	if c := cn.Memory.Consolidation; len(cn.Policy.Removal.Consolidation.Groups) > 0 && c.Asked.IsZero() {
 		c.Spent = c.Spent.Trimmed(cn.Now, memory.Day)

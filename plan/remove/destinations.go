@@ -31,7 +31,7 @@ type places struct {
 	found  *destinations // nil until somebody asks
 }
 
-// findDestinations are the nodes that pods could move to now.
+// find are the nodes that pods could move to now.
 func (pl *places) find() *destinations {
 	if pl.found != nil {
 		return pl.found

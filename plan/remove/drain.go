@@ -124,7 +124,7 @@ const (
 	placed = time.Minute // pods that were evicted longer ago have found their places: what comes then is another need
 )
 
-// noteVain remembers that a node is given back whose pods were being evicted, from then on.
+// noteAborted remembers that a node is given back whose pods were being evicted, from then on.
 func (ev *evictions) noteAborted(st *candidate, evicts time.Time) {
 	r, m := st.Removal, ev.Memory.Groups[st.Group]
 	switch r.Why {
@@ -143,7 +143,7 @@ func (ev *evictions) noteAborted(st *candidate, evicts time.Time) {
 	ev.Remember(st.Group, m)
 }
 
-// backoff says that nodes of the group are not emptied now because that came to nothing lately, nil when they may be.
+// backsOff says that nodes of the group are not emptied now because that came to nothing lately, nil when they may be.
 func (ev *evictions) backsOff(st *candidate) *reason.Reason {
 	b := ev.Memory.Groups[st.Group].AbortedDrain
 	if !ev.Now.Before(b.Until) {

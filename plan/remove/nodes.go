@@ -36,7 +36,7 @@ func (ns *nodes) outgoing(v *node.Facts) *Outgoing {
 	return ns.listed[v.Of]
 }
 
-// judgeNode records a verdict on a node.
+// judge records a verdict on a node.
 func (ns *nodes) judge(st *candidate, outcome action.Outcome, because ...reason.Reason) {
 	v := action.Verdict{Subject: reason.Node(st.Name()), Outcome: outcome, Because: because}
 	if ns.states[st.at] == st {

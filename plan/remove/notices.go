@@ -22,7 +22,7 @@ type notices struct {
 	*orders
 }
 
-// HeedNotices has pods leave machines about which the cloud has announced that they stop, in time and as disruption budgets let them, and answers the
+// Heed has pods leave machines about which the cloud has announced that they stop, in time and as disruption budgets let them, and answers the
 // agents there: load balancers leave the node out, and once nothing is on it that has to be waited for the cloud may go on. What somebody keeps
 // from changing is heeded all the same, since the machine stops anyway.
 func (nt *notices) Heed() {

@@ -22,7 +22,7 @@ type taints struct {
 	soon  []*candidate // nodes that will go when their time or turn has come, those first that can be spared most
 }
 
-// steerPods has the scheduler prefer other nodes to those that could go, at once and not only when their time has come, so that they stay
+// apply has the scheduler prefer other nodes to those that could go, at once and not only when their time has come, so that they stay
 // without pods. The candidate taint comes off when the node is needed again; that goes first. Both count as one budget, since each is a write.
 func (tn *taints) apply() {
 	most := tn.Policy.Removal.MaxCandidateTaints

@@ -101,7 +101,7 @@ func ends(works []worker) time.Duration {
 	return works[len(works)-1].left
 }
 
-// considerDry taints nodes that are to run dry, those first whose work ends first.
+// consider taints nodes that are to run dry, those first whose work ends first.
 func (qs *quiescing) consider(nodes []*candidate) {
 	var all []quiescent
 	for _, st := range nodes {
@@ -145,7 +145,7 @@ func (qs *quiescing) consider(nodes []*candidate) {
 	}
 }
 
-// holdDry has nodes that run dry already count: the others that are to hold their work hold it once.
+// hold has nodes that run dry already count: the others that are to hold their work hold it once.
 func (qs *quiescing) hold() {
 	for _, st := range qs.nodes.removable {
 		if st.Leaves && !st.counted && st.Instance != nil && quiesces(st) && qs.places.find().leave(st.Facts) == nil {
@@ -168,7 +168,7 @@ func busyElsewhere(block []reason.Reason) bool {
 	return len(block) == 1 && block[0].Code == reason.RemovalBudget
 }
 
-// runDry taints a node whose work is to be its last.
+// begin taints a node whose work is to be its last.
 func (qs *quiescing) begin(st *candidate, works []worker) {
 	qs.goes(st)
 	why := awaited(st, works)
