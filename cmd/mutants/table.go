@@ -39,7 +39,7 @@ var elsewhere = []mutant{
 		"case d.Held(st.Node) != nil:", "case d.Held(st.Node) != nil && !MUTED:", scenario("held-on-its-way-out"),
 	},
 	{
-		"S-16", "no node leaves while pods that wait were never looked at", "plan/remove/destinations.go",
+		"S-16", "no node leaves while pods that wait were never looked at", "plan/remove/places.go",
 		"unseen > 0 {", "unseen > 0 && !MUTED {", scenario("bound-tenant"),
 	},
 	{
@@ -164,11 +164,11 @@ var elsewhere = []mutant{
 		"w.DaemonWork = g.Options.DaemonWork", "w.DaemonWork = map[bool][]cluster.PodSelector{false: g.Options.DaemonWork}[MUTED]", scenario("daemon-work-chosen"),
 	},
 	{
-		"S-31", "a group rests after one of its nodes was emptied in vain", "plan/remove/drain.go",
+		"S-31", "a group rests after one of its nodes was emptied in vain", "plan/remove/aborted.go",
 		"if !ev.Now.Before(b.Until) {", "if MUTED || !ev.Now.Before(b.Until) {", scenario("emptied-in-vain"),
 	},
 	{
-		"S-31", "a node that a disruption budget holds goes on running dry", "plan/remove/work.go",
+		"S-31", "a node that a disruption budget holds goes on running dry", "plan/remove/quiescing.go",
 		"case qs.evictions.budgetHolds(st) != nil:", "case !MUTED && qs.evictions.budgetHolds(st) != nil:", scenario("run-dry-held-by-budget"),
 	},
 	{
@@ -196,7 +196,7 @@ var elsewhere = []mutant{
 		"; in != nil {", "; in != nil && !MUTED {", catcher{"internal/actuate", "TestEachStepOfADrainIsCharged"},
 	},
 	{
-		"S-19", "nodes that are emptied in one cycle count for each other", "plan/remove/leaving.go",
+		"S-19", "nodes that are emptied in one cycle count for each other", "plan/remove/traffic.go",
 		"if !st.counted || !st.exit.Idle {", "if MUTED || !st.counted || !st.exit.Idle {", scenario("idle-cordon-after-restart"),
 	},
 	{
@@ -322,7 +322,7 @@ var elsewhere = []mutant{
 		`case l.Zone == "" || bore == promised:`, `case l.Zone == "" || bore == promised || MUTED:`, scenario("zone-not-labelled"),
 	},
 	{
-		"S-34", "what nodes attach is remembered", "plan/place/open.go",
+		"S-34", "what nodes attach is remembered", "plan/place/machines.go",
 		"if m.Attaches.Volumes > 0 &&", "if !MUTED && m.Attaches.Volumes > 0 &&", scenario("disks-fewer-than-described"),
 	},
 	{
@@ -339,11 +339,11 @@ var elsewhere = []mutant{
 		"out.Problem, out.Unanswered, out.Asked = p.unanswered(g, g.asking).Message, true, map[bool]int{false: g.wanted}[MUTED]", scenario("growth-accepted-late"),
 	},
 	{
-		"S-34", "machines that were asked for without an answer are coming", "plan/place/coming.go",
+		"S-34", "machines that were asked for without an answer are coming", "plan/place/arrivals.go",
 		"if !st.Usable() && !st.AwaitsAnswer() &&", "if !st.Usable() && (MUTED || !st.AwaitsAnswer()) &&", catcher{"plan", "TestWhatWasGrantedCountsWhileTheCloudIsSilent/whether_or_not_it_is_remembered"},
 	},
 	{
-		"S-34", "what was granted is coming while the cloud is silent", "plan/place/coming.go",
+		"S-34", "what was granted is coming while the cloud is silent", "plan/place/arrivals.go",
 		"return st.Lapsed() && !m.Noticed", "return !MUTED && st.Lapsed() && !m.Noticed", catcher{"plan", "TestWhatWasGrantedCountsWhileTheCloudIsSilent/the_machine_is_waited_for"},
 	},
 	{
@@ -363,7 +363,7 @@ var elsewhere = []mutant{
 		`if uid == "" {`, `if uid == "" && !MUTED {`, catcher{"internal/azure", "TestARemovalTakesAlongWhatWasMadeWithTheMachine"},
 	},
 	{
-		"S-37", "nodes of a group that is managed no more are given back", "plan/remove/handover.go",
+		"S-37", "nodes of a group that is managed no more are given back", "plan/remove/ownership.go",
 		"if !ow.handedOver(n) {", "if !ow.handedOver(n) || MUTED {", scenario("handed-over"),
 	},
 	{
@@ -371,7 +371,7 @@ var elsewhere = []mutant{
 		`if w.Owner == "" {`, `if w.Owner == "" || MUTED {`, scenario("handed-over-restart"),
 	},
 	{
-		"S-37", "what bears the name of another sluice is not given back", "plan/remove/handover.go",
+		"S-37", "what bears the name of another sluice is not given back", "plan/remove/ownership.go",
 		"cluster.OwnerOf(n.Object) == ow.Policy.Installation &&", "(MUTED || cluster.OwnerOf(n.Object) == ow.Policy.Installation) &&", catcher{"plan", "TestNodesOfAGroupThatIsManagedNoMoreAreGivenBack"},
 	},
 	{
@@ -443,7 +443,7 @@ var elsewhere = []mutant{
 		"g.Astray = With(g.Astray, zone, b.from(now))", "if !MUTED {\n\t\t\t\tg.Astray = With(g.Astray, zone, b.from(now))\n\t\t\t}", scenario("zone-passed-over-restarts"),
 	},
 	{
-		"S-34", "pods that leave keep no machine that is started from counting", "plan/place/coming.go",
+		"S-34", "pods that leave keep no machine that is started from counting", "plan/place/arrivals.go",
 		"!p.Daemon() && !p.Leaving() }) {", "!p.Daemon() && (MUTED || !p.Leaving()) }) {", scenario("spot-evicted-starts-once"),
 	},
 	{

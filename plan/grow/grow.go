@@ -6,6 +6,17 @@
 //	choose    the mix that costs least, or the operator's chain of expanders
 //	gangs     whole or not at all: half gangs are taken back
 //	explain   why each group does not help a pod that is left over
+//
+// Where a new rule goes:
+//
+//	a limit of what a group may add          limits.go, limit and MostMore: the one says why, the other by how much
+//	a limit of the whole cluster             limits.go, clusterLimit, and room for the joint choice; the guard holds it as well
+//	a failure that keeps a group for a while failures.go, noticeFailures and blockedBy
+//	a wait before groups are asked           bursts.go for pods that keep coming, late.go for machines that do not
+//	a way to choose among groups             expander.go and ranking.go; without expanders joint.go
+//	a group that is not for some pods        candidates.go, of which the sites of a demand are made
+//	room that is kept free                   headroom.go
+//	why a pod is stuck                       stuck.go, and remedy.go for what would help
 package grow
 
 import (

@@ -1,5 +1,15 @@
 // Package place finds room for pods that wait, in this order: reservations of the last cycle, nodes that are there, nodes on their way out, which a pod takes
-// back, and machines that are coming. What is left over needs a machine. It changes the room that package grow goes on with.
+// back, and machines that are coming. What is left over needs a machine. It changes the room that package grow goes on with. Where a new rule goes:
+//
+//	which pods wait, and in what order        collect.go
+//	pods that only count together             gang.go
+//	pods that nobody is served for            collect.go, Order; unbound.go for those that no scheduler binds
+//	places that are kept from cycle to cycle  reservations.go
+//	what the next machine of a group is like  machines.go, and its zone incoming.go
+//	which machines are expected               arrivals.go
+//	pods that wait their turn                 backlogs.go
+//	why a node is needed                      needs.go
+//	how much a cycle looks at                 bound.go
 package place
 
 import (

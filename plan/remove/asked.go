@@ -1,8 +1,6 @@
 package remove
 
 import (
-	"time"
-
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/plan/node"
@@ -52,25 +50,4 @@ func (hd *holds) hindered(st *candidate) []reason.Reason {
 		return is(reason.New(reason.RemovalBudget, about, "inflight", hd.traffic.drains, "limit", r.Drain.Parallelism))
 	}
 	return nil
-}
-
-// drainAsked evicts what may go from a node that a person has asked for, as disruption budgets let it, and waits for the rest without an end:
-// work that the policy keeps comes to its own.
-func (d *Removal) drainAsked(st *candidate, wait time.Time) {
-	because := []reason.Reason{reason.New(reason.NodeDraining, reason.Node(st.Name()), "pods", len(st.Movers))}
-	if d.Now.Before(wait) {
-		d.Wake(wait)
-		d.nodes.judge(st, action.NodeDraining, because...)
-		return
-	}
-	var leavers []*cluster.Pod
-	var works []reason.Reason
-	for _, p := range st.Movers {
-		if why, keeps := d.Keeps(p, st.Facts); keeps && !p.Leaving() {
-			works = append(works, why)
-			continue
-		}
-		leavers = append(leavers, p)
-	}
-	d.nodes.judge(st, action.NodeDraining, append(d.evictions.evict(st, leavers, because[0]), works...)...)
 }

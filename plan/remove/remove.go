@@ -7,7 +7,18 @@
 //	deleting   the deletion of the machine was sent  gone
 //	gone       the ledger says that the machine is   its Node object is deleted by UID
 //
-// A node comes back in each phase before deleting when a pod, a person or the safety contract needs it.
+// A node comes back in each phase before deleting when a pod, a person or the safety contract needs it. Where a new rule goes:
+//
+//	a reason why a node may not be cordoned, however long it waits    holds.go, forbidden; for one that a person asked for, hindered
+//	a delay before a node that could go is cordoned                   holds.go, notYet
+//	a reason why a cordoned node is given back                        phases.go, advance, before the phases; the first that holds wins
+//	something that an empty node waits for before its machine goes    vacated.go, and a row of advance
+//	a limit of how many leave at once                                 traffic.go counts them, holds.go and evictions.go ask
+//	the order in which nodes leave                                    queue.go
+//	a place where pods of a leaving node may not go                   places.go
+//	what is said of a group                                           report.go
+//
+// Every reason is a code of package reason, with its sentence there; every limit is a row of package setting, and a field of package policy.
 package remove
 
 import (

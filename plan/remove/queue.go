@@ -92,3 +92,51 @@ func (qu *queue) costs(v *node.Facts) cost {
 func (qu *queue) idleFor(st *candidate) time.Duration {
 	return qu.Now.Sub(st.since).Truncate(time.Second)
 }
+
+// balanceZones puts idle nodes whose time has come, of a group that spans zones, into the order in which they leave its zones balanced: the next
+// one is of the zone that has the most machines, of several the one that came first. Nothing else tells them apart by then: all of them go unless
+// a limit stops them. Other nodes keep their places.
+func (qu *queue) balanceZones(nodes []*candidate) {
+	due := map[*Outgoing][]int{}
+	for i, st := range nodes {
+		limit := st.group.Removal.UnneededTime
+		if !st.Ready {
+			limit = st.group.Removal.UnreadyTime
+		}
+		if g := st.group; g.Spans() && st.Instance != nil && !qu.Now.Before(st.since.Add(limit)) {
+			due[g] = append(due[g], i)
+		}
+	}
+	for g, places := range due {
+		if len(places) < 2 {
+			continue
+		}
+		has := qu.staysIn(g)
+		left := make([]*candidate, len(places))
+		for i, at := range places {
+			left[i] = nodes[at]
+		}
+		for _, at := range places {
+			most := 0
+			for i, st := range left {
+				if has[st.Instance.Zone] > has[left[most].Instance.Zone] {
+					most = i
+				}
+			}
+			nodes[at] = left[most]
+			has[nodes[at].Instance.Zone]--
+			left = slices.Delete(left, most, most+1)
+		}
+	}
+}
+
+// staysIn counts the machines of a group in each zone without those whose nodes are cordoned.
+func (qu *queue) staysIn(g *Outgoing) map[string]int {
+	has := g.InZones()
+	for _, st := range qu.nodes.removable {
+		if st.Group == g.ID && st.Leaves && st.Instance != nil && st.Instance.State != cluster.StateDeleting {
+			has[st.Instance.Zone]--
+		}
+	}
+	return has
+}

@@ -1,8 +1,6 @@
 package remove
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -130,22 +128,6 @@ func (hd *holds) staying() *grow.Totals {
 	return hd.stay
 }
 
-// rests says why no machine of the group is deleted now: an earlier deletion is under way, as clouds take one at a time for a group, or
-// the last try failed.
-func (dl *deletions) rests(g *Outgoing) *reason.Reason {
-	if g.Deleting() > 0 {
-		r := reason.New(reason.RemovalQueued, reason.Group(string(g.ID)), "group", g.ID, "deleting", g.Deleting())
-		return &r
-	}
-	rest := dl.Memory.Groups[g.ID].Rest
-	if !rest.Until.After(dl.Now) {
-		return nil
-	}
-	dl.Wake(rest.Until)
-	r := reason.New(reason.RemovalRests, reason.Group(string(g.ID)), "group", g.ID, "until", rest.Until.Format(time.RFC3339), "message", rest.Message)
-	return &r
-}
-
 // quorum says why a control-plane node may not leave although such nodes are opted in, nil when it may, and for every other node: one leaves at a
 // time, and those that vote on the cluster's state keep their quorum, counted as if the one that left had a vote still (S-17).
 func (hd *holds) quorum(st *candidate) *reason.Reason {
@@ -173,91 +155,6 @@ func (hd *holds) quorum(st *candidate) *reason.Reason {
 		return new(reason.New(reason.ControlPlaneQuorum, about, "left", left, "needs", needs, "voters", len(voters)))
 	}
 	return nil
-}
-
-// balanceZones puts idle nodes whose time has come, of a group that spans zones, into the order in which they leave its zones balanced: the next
-// one is of the zone that has the most machines, of several the one that came first. Nothing else tells them apart by then: all of them go unless
-// a limit stops them. Other nodes keep their places.
-func (qu *queue) balanceZones(nodes []*candidate) {
-	due := map[*Outgoing][]int{}
-	for i, st := range nodes {
-		limit := st.group.Removal.UnneededTime
-		if !st.Ready {
-			limit = st.group.Removal.UnreadyTime
-		}
-		if g := st.group; g.Spans() && st.Instance != nil && !qu.Now.Before(st.since.Add(limit)) {
-			due[g] = append(due[g], i)
-		}
-	}
-	for g, places := range due {
-		if len(places) < 2 {
-			continue
-		}
-		has := qu.staysIn(g)
-		left := make([]*candidate, len(places))
-		for i, at := range places {
-			left[i] = nodes[at]
-		}
-		for _, at := range places {
-			most := 0
-			for i, st := range left {
-				if has[st.Instance.Zone] > has[left[most].Instance.Zone] {
-					most = i
-				}
-			}
-			nodes[at] = left[most]
-			has[nodes[at].Instance.Zone]--
-			left = slices.Delete(left, most, most+1)
-		}
-	}
-}
-
-// staysIn counts the machines of a group in each zone without those whose nodes are cordoned.
-func (qu *queue) staysIn(g *Outgoing) map[string]int {
-	has := g.InZones()
-	for _, st := range qu.nodes.removable {
-		if st.Group == g.ID && st.Leaves && st.Instance != nil && st.Instance.State != cluster.StateDeleting {
-			has[st.Instance.Zone]--
-		}
-	}
-	return has
-}
-
-// delayPrefix begins annotations of a node by which others ask for time before its machine is deleted. It is cluster-autoscaler's.
-const delayPrefix = "delay-deletion.cluster-autoscaler.kubernetes.io/"
-
-// delays says which annotation an empty node still waits for, nil when there is none or the time for it is over.
-func (va *vacated) delays(st *candidate) *reason.Reason {
-	var asks []string
-	for key := range st.Object.Annotations {
-		if strings.HasPrefix(key, delayPrefix) {
-			asks = append(asks, key)
-		}
-	}
-	limit := va.Policy.Removal.Delay.Deletion
-	if len(asks) == 0 || limit == 0 {
-		return nil
-	}
-	since := va.emptySince(st)
-	if !va.Now.Before(since.Add(limit)) {
-		return nil
-	}
-	va.Wake(since.Add(limit))
-	r := reason.New(reason.NodeDelayed, reason.Node(st.Name()), "annotation", slices.Min(asks), "limit", limit)
-	return &r
-}
-
-// emptySince is since when a node that is empty waits for something before its machine goes.
-func (va *vacated) emptySince(st *candidate) time.Time {
-	since, known := va.Memory.Detaching[st.Name()]
-	if !known {
-		since = va.Now
-	}
-	if va.detaching == nil {
-		va.detaching = map[string]time.Time{}
-	}
-	va.detaching[st.Name()] = since
-	return since
 }
 
 // cools says until when nothing of the node's group is removed after a growth, a deletion or a failure, nil when it may be.

@@ -210,20 +210,6 @@ func (qs *quiescing) awaitWork(st *candidate) {
 	}
 }
 
-// budgetHolds says which disruption budget none of the node's pods can leave for, nil when one of them can.
-func (ev *evictions) budgetHolds(st *candidate) (first *reason.Reason) {
-	for _, p := range st.Movers {
-		held := ev.BudgetRefuses(p)
-		if p.Leaving() || held == nil {
-			return nil
-		}
-		if first == nil {
-			first = held
-		}
-	}
-	return first
-}
-
 // awaited is what a node waits for that runs dry, for how long as far as anybody knows, and what it costs meanwhile.
 func awaited(st *candidate, works []worker) reason.Reason {
 	wait, costs := "nobody knows for how long", ""

@@ -160,3 +160,19 @@ func (dl *deletions) queued(st *candidate) bool {
 	_, gathers := dl.gathers[st.Group]
 	return len(st.Movers) == 0 && (gathers || st.group.Deleting() > 0)
 }
+
+// rests says why no machine of the group is deleted now: an earlier deletion is under way, as clouds take one at a time for a group, or
+// the last try failed.
+func (dl *deletions) rests(g *Outgoing) *reason.Reason {
+	if g.Deleting() > 0 {
+		r := reason.New(reason.RemovalQueued, reason.Group(string(g.ID)), "group", g.ID, "deleting", g.Deleting())
+		return &r
+	}
+	rest := dl.Memory.Groups[g.ID].Rest
+	if !rest.Until.After(dl.Now) {
+		return nil
+	}
+	dl.Wake(rest.Until)
+	r := reason.New(reason.RemovalRests, reason.Group(string(g.ID)), "group", g.ID, "until", rest.Until.Format(time.RFC3339), "message", rest.Message)
+	return &r
+}
