@@ -13,9 +13,9 @@ func Protects(b *policyv1.PodDisruptionBudget, p *Pod) bool {
 	return err == nil && b.Namespace == p.Namespace && s.Matches(labels.Set(p.Labels))
 }
 
-// Holds says whether the API server evicts a pod that the disruption budget selects only while that allows a disruption. It evicts one that has not
-// started, or is over or leaving, in any case; and one that is not Ready where the budget always allows that, or while as many are healthy as have
-// to be: see its unhealthyPodEvictionPolicy.
+// Holds says whether the API server evicts a pod that the disruption budget selects only while that allows a disruption. It evicts one that
+// has not started, or is over or leaving, in any case; and one that is not Ready where the budget always allows that, or while as many are
+// healthy as have to be: see its unhealthyPodEvictionPolicy.
 func Holds(b *policyv1.PodDisruptionBudget, p *Pod) bool {
 	switch {
 	case p.Phase == corev1.PodPending || p.Finished() || p.Leaving():
@@ -27,8 +27,8 @@ func Holds(b *policyv1.PodDisruptionBudget, p *Pod) bool {
 	return !always && (b.Status.CurrentHealthy < b.Status.DesiredHealthy || b.Status.DesiredHealthy <= 0)
 }
 
-// Away counts the pods that a disruption budget selects and that are lost, or about to be, though its status may still count them: the machines of their nodes
-// are being deleted or gone.
+// Away counts the pods that a disruption budget selects and that are lost, or about to be, though its status may still count them: the
+// machines of their nodes are being deleted or gone.
 func (s *Snapshot) Away(b *policyv1.PodDisruptionBudget) (n int32) {
 	count := func(pods []*Pod) {
 		for _, p := range pods {

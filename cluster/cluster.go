@@ -24,7 +24,8 @@ type Snapshot struct {
 	Nodes   []*Node // sorted by name
 	Pending []*Pod  // unfinished pods that no node holds, not being deleted; oldest first, then by namespace and name
 
-	// Fleet is what the ledger of machines says once it has seen this; zero when nobody keeps one. Whoever made the snapshot sets it before others have it.
+	// Fleet is what the ledger of machines says once it has seen this; zero when nobody keeps one. Whoever made the snapshot sets it before
+	// others have it.
 	Fleet fleet.Ledger
 
 	given         []*Group       // the groups as they came
@@ -69,7 +70,8 @@ func (s *Snapshot) Node(name string) *Node {
 	return nil
 }
 
-// Orphan is an unfinished pod that is bound to a node of that name, in any letter case, although no such node exists; nil when there is none.
+// Orphan is an unfinished pod that is bound to a node of that name, in any letter case, although no such node exists; nil when there is
+// none.
 func (s *Snapshot) Orphan(node string) *Pod { return s.orphansByNode[strings.ToLower(node)] }
 
 // Group is the group of that id, nil when there is none.

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// Contradicts is a node that proves the group's list wrong, the first of those given; nil when none does. It is Ready, or its kubelet reports that it is not and it is none of which a list may not
-// know yet; no machine that is listed could be it, and nobody saw its machine leave; that it is a machine of the group is known from an earlier list, by its provider id, or by its name when no group claims it. A cloud may say
-// for long, and as often as it is asked, that there are no machines: kubelets that report know better.
+// Contradicts is a node that proves the group's list wrong, the first of those given; nil when none does. It is Ready, or its kubelet
+// reports that it is not and it is none of which a list may not know yet; no machine that is listed could be it, and nobody saw its machine
+// leave; that it is a machine of the group is known from an earlier list, by its provider id, or by its name when no group claims it. A
+// cloud may say for long, and as often as it is asked, that there are no machines: kubelets that report know better.
 func (g *Group) Contradicts(nodes []*Node) *Node {
 	if len(g.Missing) == 0 && g.ProviderIDPrefix == "" && g.HostnamePrefix == "" {
 		return nil
@@ -37,12 +38,14 @@ func (g *Group) Contradicts(nodes []*Node) *Node {
 // listsLag is how old a node is of which every list should know: one that is younger may be younger than the list.
 const listsLag = 10 * time.Minute
 
-// shouldList says whether the group's list should have the node's machine, however old the list is: an earlier one had it, or the node is old.
+// shouldList says whether the group's list should have the node's machine, however old the list is: an earlier one had it, or the node is
+// old.
 func (g *Group) shouldList(n *Node) bool {
 	return hasUID(g.Missing, n.Object.Status.NodeInfo.SystemUUID) || g.Read.At.Sub(n.Object.CreationTimestamp.Time) >= listsLag
 }
 
-// lacks says whether the node is of a machine that the list should have. A name says so only where the node's provider id says nothing of its machine.
+// lacks says whether the node is of a machine that the list should have. A name says so only where the node's provider id says nothing of
+// its machine.
 func (g *Group) lacks(n *Node) bool {
 	if hasUID(g.Missing, n.Object.Status.NodeInfo.SystemUUID) {
 		return true

@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Controller is one that makes its pods again when they are evicted, as far as decisions read it: that it exists, and how many pods it is to have.
+// Controller is one that makes its pods again when they are evicted, as far as decisions read it: that it exists, and how many pods it is
+// to have.
 type Controller struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
@@ -22,8 +23,8 @@ func (c *Controller) Equal(o *Controller) bool {
 		(c.Replicas == nil || *c.Replicas == *o.Replicas)
 }
 
-// Controllers are the controllers of Kubernetes' own that make evicted pods again, but for Jobs: whether their pods may be evicted is said by the
-// policy and by the pods. Every slice is sorted by namespace and name.
+// Controllers are the controllers of Kubernetes' own that make evicted pods again, but for Jobs: whether their pods may be evicted is said
+// by the policy and by the pods. Every slice is sorted by namespace and name.
 type Controllers struct {
 	Known                  bool          `json:"known,omitempty"` // somebody follows them
 	ReplicaSets            []*Controller `json:"replicaSets,omitempty"`
@@ -42,8 +43,8 @@ func (cs Controllers) Same(o Controllers) bool {
 		sameSlice(cs.StatefulSets, o.StatefulSets)
 }
 
-// Of is the controller that such pods name, nil when there is none of that UID. It is known only of the kinds that are followed, while somebody
-// follows them.
+// Of is the controller that such pods name, nil when there is none of that UID. It is known only of the kinds that are followed, while
+// somebody follows them.
 func (cs Controllers) Of(c *Class) (found *Controller, known bool) {
 	owner := c.Owner()
 	if owner == nil || !cs.Known {

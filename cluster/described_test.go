@@ -12,8 +12,8 @@ import (
 	. "sluice.dev/sluice/cluster/clustertest"
 )
 
-// TestWhatTheCloudDescribesOtherwiseIsSeen has the cloud describe the machines of an empty group otherwise from one snapshot to the next, in one thing
-// at a time.
+// TestWhatTheCloudDescribesOtherwiseIsSeen has the cloud describe the machines of an empty group otherwise from one snapshot to the next,
+// in one thing at a time.
 func TestWhatTheCloudDescribesOtherwiseIsSeen(t *testing.T) {
 	for name, change := range map[string]func(*corev1.Node){
 		"nothing":                          func(*corev1.Node) {},

@@ -32,9 +32,9 @@ var (
 // SizeLabel says whether the label is one that names a node's size.
 func SizeLabel(key string) bool { return slices.Contains(sizeLabels, key) }
 
-// asLabelled is the description of a group's next node in a cluster whose nodes an embedded cloud controller labels: that says its own name for the
-// size, and neither zone nor region. What tags promise stays, and so does what kubelets are known to say themselves, by labels of a node that was told
-// the same as the next one, as far as anybody knows; nil for none.
+// asLabelled is the description of a group's next node in a cluster whose nodes an embedded cloud controller labels: that says its own name
+// for the size, and neither zone nor region. What tags promise stays, and so does what kubelets are known to say themselves, by labels of a
+// node that was told the same as the next one, as far as anybody knows; nil for none.
 func (s *Snapshot) asLabelled(g *Group, described *corev1.Node, seen map[string]string) *corev1.Node {
 	by := s.embedded
 	if own := seen[corev1.LabelInstanceTypeStable]; slices.Contains(embedded, own) {
@@ -58,8 +58,8 @@ func (s *Snapshot) asLabelled(g *Group, described *corev1.Node, seen map[string]
 	return &own
 }
 
-// labelUnknown has the groups that no node has taught bear what the cluster's embedded cloud controller says, or what kubelets of the youngest node that
-// taught another group say instead. Described is the cloud's description of a group.
+// labelUnknown has the groups that no node has taught bear what the cluster's embedded cloud controller says, or what kubelets of the
+// youngest node that taught another group say instead. Described is the cloud's description of a group.
 func (s *Snapshot) labelUnknown(described func(*Group) *corev1.Node, set func(*Group, *corev1.Node)) {
 	var youngest *Learned
 	for _, g := range s.Groups {
@@ -78,8 +78,8 @@ func (s *Snapshot) labelUnknown(described func(*Group) *corev1.Node, set func(*G
 	}
 }
 
-// Unlabelled are the groups whose next nodes an embedded cloud controller is expected to label with its own name instead of their size, and that
-// controller's name; none where it is told otherwise.
+// Unlabelled are the groups whose next nodes an embedded cloud controller is expected to label with its own name instead of their size, and
+// that controller's name; none where it is told otherwise.
 func (s *Snapshot) Unlabelled() (groups []*Group, controller string) {
 	for _, g := range s.Groups {
 		if g.Template == nil || g.reported(AboutLabel(corev1.LabelInstanceTypeStable)) {

@@ -33,9 +33,9 @@ type Group struct {
 	// [InZone]. One or none: all machines are where the template says.
 	Zones []string `json:"zones,omitempty"`
 
-	// Reported is what people have told the cloud of the group's next machines besides their size: labels, taints and resources by tags, and where that is known, what the machines
-	// are made of. Its keys are [AboutLabel], [AboutTaint], the names of resources, and [AboutModel]; its values mean nothing but that one differs from
-	// another. Nil when that is not known.
+	// Reported is what people have told the cloud of the group's next machines besides their size: labels, taints and resources by tags, and
+	// where that is known, what the machines are made of. Its keys are [AboutLabel], [AboutTaint], the names of resources, and [AboutModel];
+	// its values mean nothing but that one differs from another. Nil when that is not known.
 	Reported map[string]string `json:"told,omitzero"`
 
 	Learned *Learned     `json:"learned,omitempty"` // from the group's nodes, set by [New]; an observer gives it back to the next snapshot
@@ -57,16 +57,18 @@ type Group struct {
 	// Capacity; a growth starts them before it makes new ones.
 	Parked []*Instance `json:"parked,omitempty"`
 
-	// Departed are machines that the list has no more and that the cloud was seen to delete, or has accepted to, within the last minutes: their
-	// UIDs, sorted. Missing are those that complete lists lacked from one to the next though nobody saw them leave. See [Group.Contradicts].
+	// Departed are machines that the list has no more and that the cloud was seen to delete, or has accepted to, within the last minutes:
+	// their UIDs, sorted. Missing are those that complete lists lacked from one to the next though nobody saw them leave. See
+	// [Group.Contradicts].
 	Departed []string `json:"departed,omitempty"`
 	Missing  []string `json:"missing,omitempty"`
 
-	// Taken are the machines that sluice did not ask to go and that went within the last hour: another controller, a person or the cloud did it.
+	// Taken are the machines that sluice did not ask to go and that went within the last hour: another controller, a person or the cloud did
+	// it.
 	Taken Taken `json:"taken,omitzero"`
 
-	// Deleted is when the cloud first agreed with itself that the group is there no more, though sluice never deletes one; zero while it is. It has no
-	// machine then, and no limits.
+	// Deleted is when the cloud first agreed with itself that the group is there no more, though sluice never deletes one; zero while it is.
+	// It has no machine then, and no limits.
 	Deleted time.Time `json:"deleted,omitzero"`
 
 	ProviderIDPrefix string `json:"providerIDPrefix,omitempty"` // how provider ids of its machines begin, and of no other's; "" when nobody knows
@@ -80,16 +82,17 @@ type Group struct {
 	// Joined says that a machine of the group is or was a node of this cluster, as far as anybody knows; set by [New].
 	Joined bool `json:"joined,omitempty"`
 
-	// Own is the UID of the machine that this process runs on, where it is one of the group's. SignsIn says that machines of the group have the identity by
-	// which this process signs in to the cloud.
+	// Own is the UID of the machine that this process runs on, where it is one of the group's. SignsIn says that machines of the group have
+	// the identity by which this process signs in to the cloud.
 	Own     string `json:"own,omitempty"`
 	SignsIn bool   `json:"signsIn,omitempty"`
 
-	// ControlPlane is why machines of the group are taken for control-plane or etcd nodes, "" when they are not; set by [New]. Such a machine may be a
-	// member of etcd and no node, as a server of K3s without an agent is.
+	// ControlPlane is why machines of the group are taken for control-plane or etcd nodes, "" when they are not; set by [New]. Such a machine
+	// may be a member of etcd and no node, as a server of K3s without an agent is.
 	ControlPlane Role `json:"controlPlane,omitempty"`
 
-	// OtherActors are the settings by which the cloud changes machines of the group by itself, in the order of [ActorKinds]; nil when none is known.
+	// OtherActors are the settings by which the cloud changes machines of the group by itself, in the order of [ActorKinds]; nil when none is
+	// known.
 	OtherActors []Actor `json:"otherHands,omitempty"`
 
 	Read    Read     `json:"read"`
@@ -102,7 +105,8 @@ type Group struct {
 	// Again is when the cloud is asked about the group anew, while there is a Problem or Read is not complete; zero when nobody knows.
 	Again time.Time `json:"again,omitzero"`
 
-	// Asked is the capacity that the cloud was asked for and has not answered about yet, as Problem says then; 0 when there is no such request.
+	// Asked is the capacity that the cloud was asked for and has not answered about yet, as Problem says then; 0 when there is no such
+	// request.
 	Asked int `json:"asked,omitempty"`
 }
 
@@ -319,6 +323,6 @@ func (g *Group) Stopped() int {
 	return n
 }
 
-// Present counts the machines that its capacity and its list both vouch for, without those that are switched off. While a read lags behind a
-// removal, one of the two counts more.
+// Present counts the machines that its capacity and its list both vouch for, without those that are switched off. While a read lags behind
+// a removal, one of the two counts more.
 func (g *Group) Present() int { return min(g.Capacity, g.Standing()-g.Stopped()) }

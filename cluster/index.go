@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// joins find the machines that a node could be, and the nodes that a machine could be, without comparing every pair. They are handed on from
-// snapshot to snapshot and describe the latest: [Snapshot.Next] keeps them up.
+// joins find the machines that a node could be, and the nodes that a machine could be, without comparing every pair. They are handed on
+// from snapshot to snapshot and describe the latest: [Snapshot.Next] keeps them up.
 type joins struct {
 	of        *Snapshot
 	machines  finder[machineKey]
@@ -108,8 +108,8 @@ func (j *joins) owner(providerID string) GroupID {
 	return ""
 }
 
-// parkedAs is the parked machine that the node is by its unique id or, where it tells none, by its mark; zero when there is none. Nothing else tells: names,
-// provider ids and addresses may have passed to another machine.
+// parkedAs is the parked machine that the node is by its unique id or, where it tells none, by its mark; zero when there is none. Nothing
+// else tells: names, provider ids and addresses may have passed to another machine.
 func (j *joins) parkedAs(n *corev1.Node) Machine {
 	if len(j.parked) == 0 {
 		return Machine{}
@@ -123,7 +123,8 @@ func (j *joins) parkedAs(n *corev1.Node) Machine {
 	return cmp.Or(j.parked[uuid], j.parked[Swapped(uuid)])
 }
 
-// missingAs is the group of the machine that the node is by its unique id and that the group's list lacks, or that has left, "" when there is none.
+// missingAs is the group of the machine that the node is by its unique id and that the group's list lacks, or that has left, "" when there
+// is none.
 func (j *joins) missingAs(n *corev1.Node) GroupID {
 	if len(j.missing)+len(j.departed) == 0 {
 		return ""
@@ -132,9 +133,9 @@ func (j *joins) missingAs(n *corev1.Node) GroupID {
 	return cmp.Or(j.missing[uuid], j.departed[uuid], j.missing[Swapped(uuid)], j.departed[Swapped(uuid)])
 }
 
-// numbered is what stands before the number of a machine in its hostname, in lower case: agents of agents00001f; "" when it ends in none. The number
-// is that of a machine of a scale set with uniform orchestration: six digits of base 36. The first two are 0 as long as there have been fewer than a million and
-// a half machines, which tells it from a word.
+// numbered is what stands before the number of a machine in its hostname, in lower case: agents of agents00001f; "" when it ends in none.
+// The number is that of a machine of a scale set with uniform orchestration: six digits of base 36. The first two are 0 as long as there
+// have been fewer than a million and a half machines, which tells it from a word.
 func numbered(hostname string) string {
 	at := len(hostname) - 6
 	if at < 1 || hostname[at:at+2] != "00" || strings.ContainsFunc(hostname[at:], func(r rune) bool {
@@ -145,8 +146,8 @@ func numbered(hostname string) string {
 	return strings.ToLower(hostname[:at])
 }
 
-// suspects are the machines that the node could be, in the order of groups and ids. Those whose ids it tells are the only ones, where there are any. Of
-// others, which have its name or address, those are left out whose ids another node tells.
+// suspects are the machines that the node could be, in the order of groups and ids. Those whose ids it tells are the only ones, where there
+// are any. Of others, which have its name or address, those are left out whose ids another node tells.
 func (j *joins) suspects(n *corev1.Node) []*Instance {
 	found := j.candidates(n)
 	if slices.ContainsFunc(found, func(in *Instance) bool { return in.Bears(n) }) {

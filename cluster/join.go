@@ -85,9 +85,9 @@ func (i *Instance) denies(n *corev1.Node) bool {
 	return uuid != "" && i.UID != "" && !sameUID(i.UID, uuid) && sameScheme(i.ProviderID, id) && !SameProviderID(i.ProviderID, id)
 }
 
-// MayBe says whether the node could be this machine, as far as the two alone tell: by one of its ids, by its computer name or by a private address. Any one
-// of them is enough (S-12), but for the address of a node that is older than the machine, or that tells the ids of another one: addresses are given out
-// again, and twice in networks that are apart. A new machine takes over an old node by its name alone.
+// MayBe says whether the node could be this machine, as far as the two alone tell: by one of its ids, by its computer name or by a private
+// address. Any one of them is enough (S-12), but for the address of a node that is older than the machine, or that tells the ids of another
+// one: addresses are given out again, and twice in networks that are apart. A new machine takes over an old node by its name alone.
 func (i *Instance) MayBe(n *corev1.Node) bool {
 	if i.Bears(n) {
 		return true
@@ -111,8 +111,8 @@ func (i *Instance) MayBe(n *corev1.Node) bool {
 	return false
 }
 
-// CouldBe says whether the node could be the machine (S-12), which may be of a later read: [Instance.MayBe], unless only an address says so, and the ids that
-// the node tells make it another machine.
+// CouldBe says whether the node could be the machine (S-12), which may be of a later read: [Instance.MayBe], unless only an address says
+// so, and the ids that the node tells make it another machine.
 func (n *Node) CouldBe(in *Instance) bool {
 	if in.Bears(n.Object) || in.named(n.Object) {
 		return true
@@ -136,9 +136,10 @@ func (i *Instance) Succeeds(n *corev1.Node) bool {
 	return uuid != "" && i.UID != "" && !sameUID(i.UID, uuid) && n.CreationTimestamp.Time.Before(i.Created.Add(-time.Minute))
 }
 
-// joinMachines gives every node the one machine that it could be. Names and addresses count only where no id tells: see [joins.suspects]. Where a node could be several machines, or a machine
-// several nodes, or the node is older than the machine, both stay apart: the node has Suspects and no Instance, and nothing is done to
-// either. The node of a parked machine is no other machine's, whatever name or address it shares with one: it has neither.
+// joinMachines gives every node the one machine that it could be. Names and addresses count only where no id tells: see [joins.suspects].
+// Where a node could be several machines, or a machine several nodes, or the node is older than the machine, both stay apart: the node has
+// Suspects and no Instance, and nothing is done to either. The node of a parked machine is no other machine's, whatever name or address it
+// shares with one: it has neither.
 func (s *Snapshot) joinMachines() {
 	s.joins = newJoins(s)
 	for _, n := range s.Nodes {

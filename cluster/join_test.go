@@ -94,7 +94,8 @@ func TestAMachineThatTwoNodesCouldBeIsNeithers(t *testing.T) {
 	}
 }
 
-// TestAMachineWhoseIdANodeTellsIsThatNode has a node of another network beside it, which has the machine's address and tells no id of its own machine.
+// TestAMachineWhoseIdANodeTellsIsThatNode has a node of another network beside it, which has the machine's address and tells no id of its
+// own machine.
 func TestAMachineWhoseIdANodeTellsIsThatNode(t *testing.T) {
 	address := func(n *corev1.Node) {
 		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.4"}}

@@ -23,13 +23,15 @@ type Learned struct {
 	// Unconfirmed are taints that one node bore on which somebody may have put them: it was old when it was first seen, or the taint came
 	// later. They are taken for the group's while that node bears them, and for good when another one does.
 	Unconfirmed []UnconfirmedTaint `json:"doubts,omitempty"`
-	// Waits is since when the node has borne startup taints from its start: when it was made, or when it was first seen, if there was no time left for
-	// them then. It is zero once the node has been seen without any: those that come back say nothing of a new node. Stuck are those that nobody took
-	// off in the time that there is for that. They are taken for the group's while that node is there, and for triedAgain besides.
+	// Waits is since when the node has borne startup taints from its start: when it was made, or when it was first seen, if there was no time
+	// left for them then. It is zero once the node has been seen without any: those that come back say nothing of a new node. Stuck are those
+	// that nobody took off in the time that there is for that. They are taken for the group's while that node is there, and for triedAgain
+	// besides.
 	Waits time.Time      `json:"waits,omitzero"`
 	Stuck []corev1.Taint `json:"stuck,omitempty"`
-	// Reported is what the cloud was last told of the group, Renewed what of it has changed since the machine was made that taught, sorted by [Group.Reported]'s
-	// keys, and Changed when that was last seen. In these things the node teaches nothing: the cloud's description is younger.
+	// Reported is what the cloud was last told of the group, Renewed what of it has changed since the machine was made that taught, sorted by
+	// [Group.Reported]'s keys, and Changed when that was last seen. In these things the node teaches nothing: the cloud's description is
+	// younger.
 	Reported map[string]string `json:"told,omitzero"`
 	Renewed  []string          `json:"renewed,omitempty"`
 	Changed  time.Time         `json:"changed,omitzero"`
@@ -68,20 +70,21 @@ func (l Lessons) Keep(groups []*Group) Lessons {
 // has not announced it by then does not have it.
 const devicesWithin = 15 * time.Minute
 
-// arrivesWithin is how long a node has for the taints that its group's nodes have from the start: kubelet registers with them, or a controller
-// sets them when it sees the node. What comes later, somebody has put on this one node, and the group's next machine will not bear it.
+// arrivesWithin is how long a node has for the taints that its group's nodes have from the start: kubelet registers with them, or a
+// controller sets them when it sees the node. What comes later, somebody has put on this one node, and the group's next machine will not
+// bear it.
 const arrivesWithin = 5 * time.Minute
 
-// StartupWithin is how long a new node has until its startup taints are gone, if nobody says otherwise: see [Group.Patience]. Another machine is
-// tried, although the last one kept such a taint and has gone, triedAgain later: who takes them off may do so again.
+// StartupWithin is how long a new node has until its startup taints are gone, if nobody says otherwise: see [Group.Patience]. Another
+// machine is tried, although the last one kept such a taint and has gone, triedAgain later: who takes them off may do so again.
 const (
 	StartupWithin = 15 * time.Minute
 	triedAgain    = time.Hour
 )
 
-// learnTemplate replaces the cloud's idea of the group's next node by what a node of the group really is: the youngest Ready one that there has been
-// of the group's size. Older ones are of what the group was: believed beside it, or again once it has gone, they would have one machine after
-// the other bought for a pod that no new one takes (S-34). What differs is the group's Drift.
+// learnTemplate replaces the cloud's idea of the group's next node by what a node of the group really is: the youngest Ready one that there
+// has been of the group's size. Older ones are of what the group was: believed beside it, or again once it has gone, they would have one
+// machine after the other bought for a pod that no new one takes (S-34). What differs is the group's Drift.
 //
 // It gives the same answer when it is asked again of a group that has learned already, as replay does.
 func (s *Snapshot) learnTemplate(g *Group) {
@@ -136,8 +139,8 @@ func (s *Snapshot) controls(g *Group) Role {
 	return ""
 }
 
-// servers says whether sluice's identity tells servers from others: some groups have it, some have not, and none that has it has or had a worker. An
-// identity that everything has proves nothing.
+// servers says whether sluice's identity tells servers from others: some groups have it, some have not, and none that has it has or had a
+// worker. An identity that everything has proves nothing.
 func (s *Snapshot) servers() bool {
 	all := true
 	for _, g := range s.Groups {
@@ -152,9 +155,10 @@ func (s *Snapshot) servers() bool {
 	})
 }
 
-// zone gives the group's next node the labels that say its zone: as the cloud describes them, where the node that taught bore what the cloud says
-// of its machine's zone, and else as that node had them. Machines of one group may go to several zones: the cloud knows where the next one goes.
-// A driver's label may yet come to a node that is young, unlike that of Kubernetes itself: a taint stands on the node until it has that.
+// zone gives the group's next node the labels that say its zone: as the cloud describes them, where the node that taught bore what the
+// cloud says of its machine's zone, and else as that node had them. Machines of one group may go to several zones: the cloud knows where
+// the next one goes. A driver's label may yet come to a node that is young, unlike that of Kubernetes itself: a taint stands on the node
+// until it has that.
 func (l *Learned) zone(next, offered *corev1.Node) {
 	if next.Labels == nil {
 		next.Labels = map[string]string{}
@@ -183,8 +187,8 @@ func (l *Learned) zone(next, offered *corev1.Node) {
 // patience is how long the group's new nodes have until their startup taints are gone.
 func (g *Group) patience() time.Duration { return cmp.Or(g.Patience, StartupWithin) }
 
-// teach is what the youngest Ready node of the group teaches after what was known before. Bare is the youngest one that has not announced devices
-// which that one has, nil for none.
+// teach is what the youngest Ready node of the group teaches after what was known before. Bare is the youngest one that has not announced
+// devices which that one has, nil for none.
 func (s *Snapshot) teach(best, bare *Node, g *Group) *Learned {
 	l, n := g.Learned, best.Object
 	if bare != nil && n.CreationTimestamp.Before(&bare.Object.CreationTimestamp) {
@@ -230,8 +234,8 @@ func (s *Snapshot) teach(best, bare *Node, g *Group) *Learned {
 	return now
 }
 
-// promised is the zone in which the cloud's description has the machine, "" when nobody knows: the machine's own where that is one of the zones that
-// the description speaks of, and else the one that it speaks of.
+// promised is the zone in which the cloud's description has the machine, "" when nobody knows: the machine's own where that is one of the
+// zones that the description speaks of, and else the one that it speaks of.
 func (g *Group) promised(in *Instance) string {
 	if g.Template == nil {
 		return ""
@@ -275,8 +279,8 @@ func (l *Learned) from(n *corev1.Node, g *Group, late bool, othersLack func(core
 	return now
 }
 
-// sure is what is left when the node that taught has gone, or is not Ready and does not bear all that it did: without the taints that are in doubt and
-// that it bears no more, but for those that the cloud describes.
+// sure is what is left when the node that taught has gone, or is not Ready and does not bear all that it did: without the taints that are
+// in doubt and that it bears no more, but for those that the cloud describes.
 func (l *Learned) sure(described []corev1.Taint, bears func(UnconfirmedTaint) bool) *Learned {
 	doubtful := func(t corev1.Taint) bool {
 		i := slices.IndexFunc(l.Unconfirmed, of(t))
@@ -308,9 +312,9 @@ func (s *Snapshot) bears(d UnconfirmedTaint) bool {
 	})
 }
 
-// exemplar is the node that a group's template is learned from, the youngest of all, nil when there is none. A machine of a size that the group had
-// before teaches nothing, nor does a young node that has not announced its devices yet. The youngest of the older ones that lack them is bare: it is
-// the exemplar when no other has them.
+// exemplar is the node that a group's template is learned from, the youngest of all, nil when there is none. A machine of a size that the
+// group had before teaches nothing, nor does a young node that has not announced its devices yet. The youngest of the older ones that lack
+// them is bare: it is the exemplar when no other has them.
 func (s *Snapshot) exemplar(g *Group) (best, bare *Node) {
 	whole := len(lacking(&corev1.Node{}, g.Template)) == 0 // there is nothing that a node could lack
 	for _, n := range s.Nodes {

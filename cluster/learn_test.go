@@ -185,8 +185,8 @@ func TestDevicesAreAwaitedForAWhile(t *testing.T) {
 	}
 }
 
-// TestATaintThatCameLaterIsTheNodesOwn has a taint come to the only node of a group: soon after it joined, as controllers set it, and when it
-// had been there for long, as people do.
+// TestATaintThatCameLaterIsTheNodesOwn has a taint come to the only node of a group: soon after it joined, as controllers set it, and when
+// it had been there for long, as people do.
 func TestATaintThatCameLaterIsTheNodesOwn(t *testing.T) {
 	for name, test := range map[string]struct {
 		age     time.Duration
@@ -284,7 +284,8 @@ func TestATaintThatAnOlderNodeLacksTakesASecondNode(t *testing.T) {
 	}
 }
 
-// TestAStartupTaintThatStaysIsBelievedForAWhile looks at a group whose node keeps a startup taint, or bears it again, and at the group without that node.
+// TestAStartupTaintThatStaysIsBelievedForAWhile looks at a group whose node keeps a startup taint, or bears it again, and at the group
+// without that node.
 func TestAStartupTaintThatStaysIsBelievedForAWhile(t *testing.T) {
 	tainted := func(n *corev1.Node) {
 		n.Spec.Taints = []corev1.Taint{{Key: "startup-taint.cluster-autoscaler.kubernetes.io/agent", Effect: corev1.TaintEffectNoSchedule}}

@@ -25,8 +25,8 @@ func (s *Snapshot) Attachments() map[string][]Attachment {
 	return all
 }
 
-// Was is the machine that a node without one was, as far as it shows: the one that it was marked with, unless its unique id is another's, or the one of its
-// group with its unique id, whose id within the group is not known then. The UID is "" when nothing tells.
+// Was is the machine that a node without one was, as far as it shows: the one that it was marked with, unless its unique id is another's,
+// or the one of its group with its unique id, whose id within the group is not known then. The UID is "" when nothing tells.
 func (n *Node) Was() Machine {
 	uid := strings.ToLower(n.Object.Status.NodeInfo.SystemUUID)
 	if n.Marked.UID != "" && (uid == "" || sameUID(n.Marked.UID, uid)) {
@@ -35,8 +35,8 @@ func (n *Node) Was() Machine {
 	return Machine{Group: n.Group, UID: uid}
 }
 
-// MayDelete is why the object of a node without a machine may not be deleted; nil when it may: the machine that it was is gone for certain, as the ledger of
-// machines has it, and no kubelet speaks for it.
+// MayDelete is why the object of a node without a machine may not be deleted; nil when it may: the machine that it was is gone for certain,
+// as the ledger of machines has it, and no kubelet speaks for it.
 func (n *Node) MayDelete(ledger *fleet.View) *fleet.Refusal {
 	was := n.Was()
 	if ledger == nil {
@@ -49,7 +49,8 @@ func (n *Node) MayDelete(ledger *fleet.View) *fleet.Refusal {
 	return r
 }
 
-// Rests says whether the node's machine is parked for sure, and whether sluice may say so on the node: its kubelet is not Ready, and no person has a hand in it.
+// Rests says whether the node's machine is parked for sure, and whether sluice may say so on the node: its kubelet is not Ready, and no
+// person has a hand in it.
 func (n *Node) Rests() bool {
 	_, on := RemovalOf(n.Object)
 	return n.Parked.UID != "" && !Ready(n.Object) && on == n.Object.Spec.Unschedulable && !Kept(n.Object) && (on || !ControlPlane(n.Object))
@@ -77,13 +78,14 @@ func (s *Snapshot) Startable(g *Group) *Group {
 	return &out
 }
 
-// Replaced says that the node has outlived its machine, and that one of those which have yet to come has its name: there are no two of a name.
+// Replaced says that the node has outlived its machine, and that one of those which have yet to come has its name: there are no two of a
+// name.
 func (n *Node) Replaced() bool {
 	return n.Outlived() && slices.ContainsFunc(n.Suspects, func(in *Instance) bool { return strings.EqualFold(in.ComputerName, n.Name()) })
 }
 
-// Outlived says that the machine that the node was, by its mark or its unique id, is none of those listed, and that all those which could be the node by
-// their name or address are younger than it: they have yet to come.
+// Outlived says that the machine that the node was, by its mark or its unique id, is none of those listed, and that all those which could
+// be the node by their name or address are younger than it: they have yet to come.
 func (n *Node) Outlived() bool {
 	was := n.Was()
 	if was.UID == "" || len(n.Suspects) == 0 {

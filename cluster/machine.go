@@ -9,19 +9,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// MachineAnnotation stands on a node that sluice is removing, or whose machine is parked, and names its machine as "group/id/uid", so that after a
-// restart the Node object of that very machine, and of no other, is deleted once the machine is gone (S-14).
+// MachineAnnotation stands on a node that sluice is removing, or whose machine is parked, and names its machine as "group/id/uid", so that
+// after a restart the Node object of that very machine, and of no other, is deleted once the machine is gone (S-14).
 const MachineAnnotation = "sluice.dev/machine"
 
-// OwnerAnnotation stands beside whatever else sluice puts on a node for its removal, and says which sluice it was: the name of an installation, as
-// [sluice.dev/sluice/policy.Policy] has it. What another one has put there is that one's to take back.
+// OwnerAnnotation stands beside whatever else sluice puts on a node for its removal, and says which sluice it was: the name of an
+// installation, as [sluice.dev/sluice/policy.Policy] has it. What another one has put there is that one's to take back.
 const OwnerAnnotation = "sluice.dev/owner"
 
 // OwnerOf is who has put on the node what stands there for its removal, "" when nothing says it.
 func OwnerOf(n *corev1.Node) string { return n.Annotations[OwnerAnnotation] }
 
-// ExclusionLabel keeps load balancers outside of the cluster from sending anything to a node: Kubernetes' service controller reads it. A node
-// on its way out bears it with [Excluded] as its value; with any other value it is somebody else's, and stays.
+// ExclusionLabel keeps load balancers outside of the cluster from sending anything to a node: Kubernetes' service controller reads it. A
+// node on its way out bears it with [Excluded] as its value; with any other value it is somebody else's, and stays.
 const (
 	ExclusionLabel = corev1.LabelNodeExcludeBalancers
 	Excluded       = "sluice"

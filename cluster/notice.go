@@ -43,7 +43,8 @@ func Noticed(n *corev1.Node) bool {
 	return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == NoticeTaint })
 }
 
-// CameTrue says whether what was announced to the node's machine has come: it is switched off. What the agent on it has put on the node has outlived the agent.
+// CameTrue says whether what was announced to the node's machine has come: it is switched off. What the agent on it has put on the node has
+// outlived the agent.
 func (n *Node) CameTrue() bool {
 	return Noticed(n.Object) && n.Instance != nil && n.Instance.Stopped()
 }

@@ -22,8 +22,8 @@ const (
 // true, keeps it until the annotation is taken off.
 const HoldAnnotation = "sluice.dev/hold-until"
 
-// DrainAnnotation on a node asks sluice to empty it and remove its machine, whatever it carries; its value is when somebody asked. [AskedFor]
-// is what the removal taint of such a node says.
+// DrainAnnotation on a node asks sluice to empty it and remove its machine, whatever it carries; its value is when somebody asked.
+// [AskedFor] is what the removal taint of such a node says.
 const (
 	DrainAnnotation = "sluice.dev/drain"
 	AskedFor        = "asked"

@@ -227,8 +227,8 @@ const CapacityGate = "sluice.dev/capacity"
 // Created is when the pod was made, to the second.
 func (p *Pod) Created() time.Time { return at(p.created) }
 
-// Hear notes that whoever follows the API server has heard of the pod now, as long as nobody else has the record. The record before it, of the same
-// pod, was heard of earlier; nil when there is none. Nothing is noted of a pod of which nothing is said: see [Pod.Observed].
+// Hear notes that whoever follows the API server has heard of the pod now, as long as nobody else has the record. The record before it, of
+// the same pod, was heard of earlier; nil when there is none. Nothing is noted of a pod of which nothing is said: see [Pod.Observed].
 func (p *Pod) Hear(before *Pod, now time.Time) {
 	if p.pending == nil {
 		return
@@ -238,8 +238,8 @@ func (p *Pod) Hear(before *Pod, now time.Time) {
 	}
 }
 
-// Observed is when it was first heard that the pod waits: finer than what the API server tells, which are whole seconds. It is when the pod was
-// made where nobody has noted it.
+// Observed is when it was first heard that the pod waits: finer than what the API server tells, which are whole seconds. It is when the pod
+// was made where nobody has noted it.
 func (p *Pod) Observed() time.Time {
 	if p.pending == nil || p.pending.observed == 0 {
 		return p.Created()

@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// PodSelector chooses pods of one namespace by their labels, as Kubernetes' label selectors do. The zero value chooses none. It is immutable.
+// PodSelector chooses pods of one namespace by their labels, as Kubernetes' label selectors do. The zero value chooses none. It is
+// immutable.
 type PodSelector struct {
 	namespace string
 	by        labels.Selector

@@ -10,8 +10,8 @@ const (
 	BreakersKey   = "breakers"
 )
 
-// OutsideKey is the key of the status ConfigMap under which sluice names the nodes that are in no node group, in JSON. It is missing while that cannot be
-// reported.
+// OutsideKey is the key of the status ConfigMap under which sluice names the nodes that are in no node group, in JSON. It is missing while
+// that cannot be reported.
 const OutsideKey = "unmanaged-nodes"
 
 // StatusKeys are all that sluice keeps there besides the status.

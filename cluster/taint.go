@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Taints are the keys of taints that the operator names as passing, beside those that bear cluster-autoscaler's own prefixes. The zero value
-// names none.
+// Taints are the keys of taints that the operator names as passing, beside those that bear cluster-autoscaler's own prefixes. The zero
+// value names none.
 type Taints struct {
 	Startup  []string `json:"startup,omitempty"`  // somebody takes them off a new node when he is done with it: until then it is not ready
 	Prefixes []string `json:"prefixes,omitempty"` // of keys of such taints
@@ -25,14 +25,16 @@ const (
 	statusPrefix  = "status-taint.cluster-autoscaler.kubernetes.io/"
 )
 
-// ShutdownTaint is the key of the taint that cloud controllers put on a node while its machine is switched off. Sluice does so where none runs.
+// ShutdownTaint is the key of the taint that cloud controllers put on a node while its machine is switched off. Sluice does so where none
+// runs.
 const ShutdownTaint = "node.cloudprovider.kubernetes.io/shutdown"
 
 // Shut is that taint.
 var Shut = corev1.Taint{Key: ShutdownTaint, Effect: corev1.TaintEffectNoSchedule}
 
-// UninitializedTaint is the key of the taint with which kubelet registers a node for a cloud controller manager (--cloud-provider=external). That takes
-// it off once it has seen the node: where none runs, or it does not know the node, the taint stays, and is a startup taint like any other.
+// UninitializedTaint is the key of the taint with which kubelet registers a node for a cloud controller manager
+// (--cloud-provider=external). That takes it off once it has seen the node: where none runs, or it does not know the node, the taint stays,
+// and is a startup taint like any other.
 const UninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized"
 
 // transientTaints come and go with a node's condition; a new machine will not have them when it is Ready.
@@ -96,8 +98,8 @@ func (t Taints) Arriving(n *corev1.Node) bool {
 	return slices.ContainsFunc(n.Spec.Taints, func(taint corev1.Taint) bool { return arrivalTaints[taint.Key] || t.startup(taint) })
 }
 
-// Kind is the word under which cluster-autoscaler counts a taint: the key of its own and of those of a node's condition, the kind of those that come and
-// go otherwise, and "other". Sluice's own taint of a removal counts as cluster-autoscaler's.
+// Kind is the word under which cluster-autoscaler counts a taint: the key of its own and of those of a node's condition, the kind of those
+// that come and go otherwise, and "other". Sluice's own taint of a removal counts as cluster-autoscaler's.
 func (t Taints) Kind(taint corev1.Taint) string {
 	switch {
 	case taint.Key == RemovalTaint:

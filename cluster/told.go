@@ -20,7 +20,8 @@ func AboutTaint(t corev1.Taint) string { return "taint " + taintName(t) }
 
 func (g *Group) reported(about string) bool { _, is := g.Reported[about]; return is }
 
-// merge is what was learned, with what the cloud has been told of the group since. A label that is spoken of no more says nothing: nodes may bear it still.
+// merge is what was learned, with what the cloud has been told of the group since. A label that is spoken of no more says nothing: nodes
+// may bear it still.
 func (l *Learned) merge(g *Group, now time.Time) *Learned {
 	reported := g.Reported
 	if made, was := l.Reported[AboutModel]; was && !g.reported(AboutModel) && reported != nil { // nobody says now
@@ -74,8 +75,9 @@ func (l *Learned) anew(about string) bool {
 	return slices.Contains(l.Renewed, about) || slices.Contains(l.Renewed, AboutModel)
 }
 
-// believe has the group's next node be as the cloud describes it in what was said anew since the machine was made that taught: what an older node is like
-// says nothing against it. How much cpu and memory kubelets leave to pods is known from nodes alone, unless a tag says it.
+// believe has the group's next node be as the cloud describes it in what was said anew since the machine was made that taught: what an
+// older node is like says nothing against it. How much cpu and memory kubelets leave to pods is known from nodes alone, unless a tag says
+// it.
 func (l *Learned) believe(next, offered *corev1.Node) {
 	if len(l.Renewed) == 0 {
 		return

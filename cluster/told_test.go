@@ -115,7 +115,8 @@ func TestTagsThatChangedAreBelievedBeforeAnOlderNode(t *testing.T) {
 	}
 }
 
-// TestATagThatIsSetAgainIsBelieved takes a tag off and sets it again: how an operator says that machines are mended in what Azure does not show.
+// TestATagThatIsSetAgainIsBelieved takes a tag off and sets it again: how an operator says that machines are mended in what Azure does not
+// show.
 func TestATagThatIsSetAgainIsBelieved(t *testing.T) {
 	reported := func(value string, machines ...*cluster.Instance) *cluster.Group {
 		g := Group("a", 0, 5, machines...)

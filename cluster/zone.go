@@ -11,8 +11,8 @@ import (
 // Spans says whether the group's machines are spread over several zones.
 func (g *Group) Spans() bool { return len(g.Zones) > 1 }
 
-// InZones counts the machines that the group has in each zone, parked ones too, but not those that are being deleted, as a cloud counts when
-// it balances zones. Machines whose zone is not known yet are under "".
+// InZones counts the machines that the group has in each zone, parked ones too, but not those that are being deleted, as a cloud counts
+// when it balances zones. Machines whose zone is not known yet are under "".
 func (g *Group) InZones() map[string]int {
 	count := map[string]int{}
 	for _, list := range [][]*Instance{g.Instances, g.Parked} {
@@ -25,8 +25,8 @@ func (g *Group) InZones() map[string]int {
 	return count
 }
 
-// NextZone is where a cloud that balances zones puts the next machine: the zone that has the fewest, of several the first in their order; ""
-// when there is no zone.
+// NextZone is where a cloud that balances zones puts the next machine: the zone that has the fewest, of several the first in their order;
+// "" when there is no zone.
 func NextZone(zones []string, count map[string]int) string {
 	if len(zones) == 0 {
 		return ""
@@ -34,8 +34,9 @@ func NextZone(zones []string, count map[string]int) string {
 	return slices.MinFunc(zones, func(a, b string) int { return count[a] - count[b] })
 }
 
-// InZone is a template as it holds for a machine that comes up in that zone: each of its labels that ends in "/zone" and says the zone of the
-// template names this zone instead. A template that is of the zone already is returned as it is; neither it nor the result may be changed.
+// InZone is a template as it holds for a machine that comes up in that zone: each of its labels that ends in "/zone" and says the zone of
+// the template names this zone instead. A template that is of the zone already is returned as it is; neither it nor the result may be
+// changed.
 func InZone(template *corev1.Node, zone string) *corev1.Node {
 	was := template.Labels[corev1.LabelTopologyZone]
 	if was == zone {

@@ -48,8 +48,8 @@ func (l Ledger) Grown(id GroupID) (to int, at Instant) {
 	return to, at
 }
 
-// Taken counts the machines of a group that lists have had, and had no more or as leaving for the first time since then, though sluice did not ask for it; and when that
-// was seen of the first and of the last of them.
+// Taken counts the machines of a group that lists have had, and had no more or as leaving for the first time since then, though sluice did
+// not ask for it; and when that was seen of the first and of the last of them.
 func (l Ledger) Taken(id GroupID, since Instant) (n int, first, last Instant) {
 	g := l.groups[id]
 	if g == nil {

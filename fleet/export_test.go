@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Facts are what a ledger holds, for tests that tell whether two ledgers are alike: times apart from all else, since those are compared by their order. Whose a
-// machine is (Owed, Ours) is none of them: no predicate rests on it.
+// Facts are what a ledger holds, for tests that tell whether two ledgers are alike: times apart from all else, since those are compared by
+// their order. Whose a machine is (Owed, Ours) is none of them: no predicate rests on it.
 type Facts struct {
 	Times []Instant
 	Words []uint64
@@ -78,7 +78,8 @@ func Recorded(record []byte) (Ledger, error) {
 	return l, err
 }
 
-// TestFactsHaveEveryField holds the facts above to what a ledger is made of: two ledgers that differ in a field must not be taken for the same.
+// TestFactsHaveEveryField holds the facts above to what a ledger is made of: two ledgers that differ in a field must not be taken for the
+// same.
 func TestFactsHaveEveryField(t *testing.T) {
 	for _, x := range []struct {
 		of any

@@ -1,6 +1,6 @@
-// Package fleet is the one ledger of machines: whether each is there, coming, off, leaving or gone, whether a node speaks for it, and how old
-// an answer about it may be. It is a fold over observations, and predicates that say which writes the safety contract allows. It is pure: every
-// observation brings its own time, and the package reads no clock.
+// Package fleet is the one ledger of machines: whether each is there, coming, off, leaving or gone, whether a node speaks for it, and how
+// old an answer about it may be. It is a fold over observations, and predicates that say which writes the safety contract allows. It is
+// pure: every observation brings its own time, and the package reads no clock.
 //
 // A machine has two sides. The cloud's side is the set of what may be true of it; one element is certainty:
 //
@@ -68,7 +68,8 @@ func (i Instant) Sub(earlier Instant) time.Duration {
 	return time.Duration(i-earlier) * time.Millisecond
 }
 
-// Horizon says how old what is known may be, and how far memory reaches. Staleness of a list and its lack of a machine last at most List together.
+// Horizon says how old what is known may be, and how far memory reaches. Staleness of a list and its lack of a machine last at most List
+// together.
 type Horizon struct {
 	List      time.Duration // what a list or a capacity shows, and until a write shows in one
 	Node      time.Duration // that a node is Ready, and an answer on which a write rests
@@ -83,8 +84,8 @@ func Usual() Horizon {
 	return Horizon{List: 10 * time.Minute, Node: time.Minute, Provision: 15 * time.Minute, Window: 10 * time.Minute, Burst: 10 * time.Minute, Loss: time.Hour}
 }
 
-// Ledger is what is known of all machines. It is a value: Observe leaves the one that it is called on as it was, and shares with it what did not
-// change.
+// Ledger is what is known of all machines. It is a value: Observe leaves the one that it is called on as it was, and shares with it what
+// did not change.
 type Ledger struct {
 	horizon Horizon
 	began   Instant // this process reads lists and watches nodes since then
@@ -110,7 +111,8 @@ func (l Ledger) Knows(id GroupID, uid UID) bool {
 	return g != nil && g.machine(uid) != nil
 }
 
-// Settled says whether it is certain what each machine of the group is, and no growth may show yet: further lists would tell nothing of either.
+// Settled says whether it is certain what each machine of the group is, and no growth may show yet: further lists would tell nothing of
+// either.
 func (l Ledger) Settled(id GroupID) bool {
 	g := l.groups[id]
 	if g == nil {

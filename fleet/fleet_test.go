@@ -84,7 +84,8 @@ func expect(t *testing.T, r *fleet.Refusal, property string) {
 	}
 }
 
-// TestNodeObjectsThatVanishKeepTheirMachines deletes the Node objects of 95 of 100 machines that work: nothing of them goes in the first hour, and one an hour after it.
+// TestNodeObjectsThatVanishKeepTheirMachines deletes the Node objects of 95 of 100 machines that work: nothing of them goes in the first
+// hour, and one an hour after it.
 func TestNodeObjectsThatVanishKeepTheirMachines(t *testing.T) {
 	s := farm(100)
 	for i := range 95 {
@@ -198,7 +199,8 @@ func between(from, to int) (all []int) {
 	return all
 }
 
-// TestAnEarlierPaceIsOver takes the work of 15 of 20 nodes away; their machines go. An hour later there are 45 nodes, of which 40 lose theirs: half of the 45 may go.
+// TestAnEarlierPaceIsOver takes the work of 15 of 20 nodes away; their machines go. An hour later there are 45 nodes, of which 40 lose
+// theirs: half of the 45 may go.
 func TestAnEarlierPaceIsOver(t *testing.T) {
 	s := farm(20)
 	s.taken(61, 61, true, between(0, 15)...)
@@ -214,7 +216,8 @@ func TestAnEarlierPaceIsOver(t *testing.T) {
 	expect(t, s.remove(between(20, 42)...), "")
 }
 
-// TestOfTwoPacesTheSlowerHolds takes the work of 25 of 40 nodes away, of which 20 go. An hour later 12 others lose theirs: half of the 20 that are left may go.
+// TestOfTwoPacesTheSlowerHolds takes the work of 25 of 40 nodes away, of which 20 go. An hour later 12 others lose theirs: half of the 20
+// that are left may go.
 func TestOfTwoPacesTheSlowerHolds(t *testing.T) {
 	s := farm(40)
 	s.taken(61, 61, true, between(0, 25)...)
@@ -250,8 +253,8 @@ func TestARecordKeepsWhatHappened(t *testing.T) {
 	}
 }
 
-// TestANodeObjectGoesWhenItsMachineIsGone has the cloud say that a machine leaves: its Node object goes once a list lacks it and its kubelet is silent, whichever of
-// its ids the ledger knows it under, and stays as long as another id is of a machine that is there.
+// TestANodeObjectGoesWhenItsMachineIsGone has the cloud say that a machine leaves: its Node object goes once a list lacks it and its
+// kubelet is silent, whichever of its ids the ledger knows it under, and stays as long as another id is of a machine that is there.
 func TestANodeObjectGoesWhenItsMachineIsGone(t *testing.T) {
 	s := idle(2)
 	may := func() *fleet.Refusal { return s.At(s.now).MayDeleteNode(pool, uid(0), uid(9)) }

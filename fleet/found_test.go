@@ -103,7 +103,8 @@ func TestAMachineThatWasOffMayBeOffAgain(t *testing.T) {
 	}
 }
 
-// TestARepetitionKeepsTheMin has a deletion without an answer, and somebody else stop the other machine: the deletion is not repeated below the min.
+// TestARepetitionKeepsTheMin has a deletion without an answer, and somebody else stop the other machine: the deletion is not repeated below
+// the min.
 func TestARepetitionKeepsTheMin(t *testing.T) {
 	s := idle(2)
 	s.asked(61.5, fleet.Delete, 0)
@@ -125,7 +126,8 @@ func TestARepetitionIsCharged(t *testing.T) {
 	expect(t, s.mayGo(fleet.Delete, nil), "S-19")
 }
 
-// TestWhatMayNotBeDeletedIsInTheFloor has a growth done that an old list does not show, a deletion without an answer, and a list and a capacity that know of nothing.
+// TestWhatMayNotBeDeletedIsInTheFloor has a growth done that an old list does not show, a deletion without an answer, and a list and a
+// capacity that know of nothing.
 func TestWhatMayNotBeDeletedIsInTheFloor(t *testing.T) {
 	s := idle(1)
 	s.grows(61.5, 1, 2, "")
@@ -254,7 +256,8 @@ func TestALossThatNobodyRemembersWaitsForAnHour(t *testing.T) {
 	expect(t, s.remove(1), "")
 }
 
-// TestTheNextProcessHearsOfAFailure has the next process hear that a deletion failed, of which the record knows that it was sent, and a list that it was begun.
+// TestTheNextProcessHearsOfAFailure has the next process hear that a deletion failed, of which the record knows that it was sent, and a
+// list that it was begun.
 func TestTheNextProcessHearsOfAFailure(t *testing.T) {
 	s := idle(2)
 	s.asked(61.5, fleet.Delete, 0)
@@ -307,7 +310,8 @@ func TestOlderListsSayNothingOfPower(t *testing.T) {
 	}
 }
 
-// TestARepetitionIsNotShownByWhatTheFirstDid has a machine parked twice, as somebody may have started it in between: that a list has it off may come of the first.
+// TestARepetitionIsNotShownByWhatTheFirstDid has a machine parked twice, as somebody may have started it in between: that a list has it off
+// may come of the first.
 func TestARepetitionIsNotShownByWhatTheFirstDid(t *testing.T) {
 	s := idle(2)
 	s.asked(61.5, fleet.Park, 0)
@@ -348,7 +352,8 @@ func TestListsThatAreAskedForSeldomProveNoAbsence(t *testing.T) {
 	expect(t, s.At(s.now).MayDeleteNode(pool, uid(0)), "")
 }
 
-// TestALatchOfOneGroupOutlivesItsProcess has a small group lose both its nodes beside a large one: it is no event of the cluster, and the next process knows of it.
+// TestALatchOfOneGroupOutlivesItsProcess has a small group lose both its nodes beside a large one: it is no event of the cluster, and the
+// next process knows of it.
 func TestALatchOfOneGroupOutlivesItsProcess(t *testing.T) {
 	s := farm(100)
 	small := fleet.GroupID("small")
@@ -369,7 +374,8 @@ func TestALatchOfOneGroupOutlivesItsProcess(t *testing.T) {
 	}
 }
 
-// TestWhatAnotherProcessForgotIsWaitedFor has a process take in the record of one that began later and knows nothing: what went before that is unknown to both.
+// TestWhatAnotherProcessForgotIsWaitedFor has a process take in the record of one that began later and knows nothing: what went before that
+// is unknown to both.
 func TestWhatAnotherProcessForgotIsWaitedFor(t *testing.T) {
 	s := idle(3)
 	s.node(100, 0, false, false)
@@ -390,7 +396,8 @@ func TestAnotherLeadersChargesCount(t *testing.T) {
 	expect(t, s.At(minute(61.1)).MayEmpty(pool, uid(1), limits), "S-19")
 }
 
-// TestARefusalOfAnotherLeaderSettlesNothing has two processes start a machine: the second one is refused, since the first was a moment before it.
+// TestARefusalOfAnotherLeaderSettlesNothing has two processes start a machine: the second one is refused, since the first was a moment
+// before it.
 func TestARefusalOfAnotherLeaderSettlesNothing(t *testing.T) {
 	s := idle(2)
 	s.listed(62, 2, off, running)
@@ -468,7 +475,8 @@ func TestTheWindowCountsFromWhenALostMachineGoes(t *testing.T) {
 	expect(t, s.At(s.now).MayEmpty(pool, uid(1), limits), "S-19")
 }
 
-// TestALossThatNobodySawCountsAfterItsRemoval has a process begin that finds a node silent, remove its machine, and another node fall silent right after that.
+// TestALossThatNobodySawCountsAfterItsRemoval has a process begin that finds a node silent, remove its machine, and another node fall
+// silent right after that.
 func TestALossThatNobodySawCountsAfterItsRemoval(t *testing.T) {
 	s := farm(3)
 	s.killed(61, nil)
@@ -500,7 +508,8 @@ func TestALossThatNobodySawCountsAfterItsRemoval(t *testing.T) {
 	}
 }
 
-// TestOnesOwnIntentHidesNoNews has a process learn of another's growth, and of another's deletion, when it has told its ledger what it is about to ask for itself.
+// TestOnesOwnIntentHidesNoNews has a process learn of another's growth, and of another's deletion, when it has told its ledger what it is
+// about to ask for itself.
 func TestOnesOwnIntentHidesNoNews(t *testing.T) {
 	for name, write := range map[string]func(*story){
 		"a growth":   func(s *story) { s.grows(61.5, 3, 5, "") },
@@ -518,7 +527,8 @@ func TestOnesOwnIntentHidesNoNews(t *testing.T) {
 	}
 }
 
-// TestWhatAGrowthMadeCountsOnce has a group without a number grow by a machine, which lists have and which is a node by now: there is room for a third one.
+// TestWhatAGrowthMadeCountsOnce has a group without a number grow by a machine, which lists have and which is a node by now: there is room
+// for a third one.
 func TestWhatAGrowthMadeCountsOnce(t *testing.T) {
 	s := idle(1)
 	s.listed(61.4, -1, running)

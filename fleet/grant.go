@@ -33,8 +33,8 @@ func (g *group) settle(asked Instant, seldom bool, h Horizon) {
 	}
 }
 
-// owed says whether a machine that a list shows first is of a growth, and has that owe one less. Of growths that rest on the same capacity at most one takes effect:
-// what one of them made, none of the others owes. What was made before is none of it, by clocks that differ.
+// owed says whether a machine that a list shows first is of a growth, and has that owe one less. Of growths that rest on the same capacity
+// at most one takes effect: what one of them made, none of the others owes. What was made before is none of it, by clocks that differ.
 func (g *group) owed(created Instant, h Horizon) bool {
 	i := slices.IndexFunc(g.grants, func(r grant) bool { return r.Owed > 0 && created >= r.At.Add(-h.Node) })
 	if i < 0 {

@@ -8,8 +8,8 @@ import (
 
 // Each of these is the shortest history of a hole that a search of all orders of events found.
 
-// TestTheHourOfALossBeginsWithIt has two nodes of three fall silent: within the first hour nothing of them goes, and the removal of one that the cloud refuses does
-// not count for the next.
+// TestTheHourOfALossBeginsWithIt has two nodes of three fall silent: within the first hour nothing of them goes, and the removal of one
+// that the cloud refuses does not count for the next.
 func TestTheHourOfALossBeginsWithIt(t *testing.T) {
 	s := idle(3)
 	s.node(61.1, 0, false, false)
@@ -45,7 +45,8 @@ func TestAGrowthIsSettledByListsAlone(t *testing.T) {
 	}
 }
 
-// TestWhatIsRecordedAsIdleMayWorkSince has a deletion asked for while the node was idle; it is refused, work begins, the Node object goes, and the process is killed.
+// TestWhatIsRecordedAsIdleMayWorkSince has a deletion asked for while the node was idle; it is refused, work begins, the Node object goes,
+// and the process is killed.
 func TestWhatIsRecordedAsIdleMayWorkSince(t *testing.T) {
 	s := idle(3)
 	s.asked(61.5, fleet.Delete, 0)
@@ -138,8 +139,8 @@ func TestAReadyNodeIsNotGone(t *testing.T) {
 	expect(t, s.At(s.now).MayDeleteNode(pool, uid(0)), "S-14")
 }
 
-// TestADeletionThatFailsUnheard has a deletion accepted that fails and nobody hears of it, and then a list that lacks the machine: it counts as gone until a list
-// that was asked for a horizon after the word has it running.
+// TestADeletionThatFailsUnheard has a deletion accepted that fails and nobody hears of it, and then a list that lacks the machine: it
+// counts as gone until a list that was asked for a horizon after the word has it running.
 func TestADeletionThatFailsUnheard(t *testing.T) {
 	s := idle(2)
 	s.asked(61.5, fleet.Delete, 0)
@@ -154,7 +155,8 @@ func TestADeletionThatFailsUnheard(t *testing.T) {
 	expect(t, s.At(s.now).MayDeleteNode(pool, uid(0)), "S-14")
 }
 
-// TestWhatIsSeenForTheFirstTimeIsRecorded has somebody make a machine, and a process end that has recorded it: the next one counts it though a list lacks it.
+// TestWhatIsSeenForTheFirstTimeIsRecorded has somebody make a machine, and a process end that has recorded it: the next one counts it
+// though a list lacks it.
 func TestWhatIsSeenForTheFirstTimeIsRecorded(t *testing.T) {
 	s := idle(1)
 	s.list(62, 2)
@@ -166,7 +168,8 @@ func TestWhatIsSeenForTheFirstTimeIsRecorded(t *testing.T) {
 	}
 }
 
-// TestALossIsOneThoughItsMachineIsDeletedLater has a machine lost, another one silent that nobody has noticed, and the cloud delete the first.
+// TestALossIsOneThoughItsMachineIsDeletedLater has a machine lost, another one silent that nobody has noticed, and the cloud delete the
+// first.
 func TestALossIsOneThoughItsMachineIsDeletedLater(t *testing.T) {
 	s := idle(3)
 	s.node(61.5, 0, false, false)

@@ -5,8 +5,8 @@ import "slices"
 // lossPercent is the share of nodes whose loss within an hour is no accident any more.
 const lossPercent = 5
 
-// latch holds after many nodes were lost together. It ends when each machine lost since then is a Ready node, gone, or acknowledged; neither new
-// machines nor a restart end it. The zero value does not hold.
+// latch holds after many nodes were lost together. It ends when each machine lost since then is a Ready node, gone, or acknowledged;
+// neither new machines nor a restart end it. The zero value does not hold.
 type latch struct {
 	From Instant `json:"from,omitempty"` // when the first of them was lost
 	Lost int     `json:"lost,omitempty"` // how many within the hour
@@ -80,8 +80,8 @@ func (t latch) next(losses []Instant, open bool, since Instant, h Horizon, of fu
 	return t
 }
 
-// latched is the ledger with the latches that follow from what it knows of the changed groups. Until the nodes of a group were listed nobody knows what it lost:
-// its latch stays as it is, and nothing new counts.
+// latched is the ledger with the latches that follow from what it knows of the changed groups. Until the nodes of a group were listed
+// nobody knows what it lost: its latch stays as it is, and nothing new counts.
 func (l Ledger) latched(now Instant, changed map[GroupID]*group) Ledger {
 	for _, g := range changed {
 		if g.looked != 0 {

@@ -114,8 +114,9 @@ func (w *world) calm(d time.Duration) {
 	}
 }
 
-// live holds that nothing is refused for good: after an hour and a half in which all goes well, and a person who knows of the losses, each idle node may go,
-// each lost machine and each that never became a node, each Node object without a machine; those that are off may be started, and the group may grow.
+// live holds that nothing is refused for good: after an hour and a half in which all goes well, and a person who knows of the losses, each
+// idle node may go, each lost machine and each that never became a node, each Node object without a machine; those that are off may be
+// started, and the group may grow.
 func (w *world) live() {
 	w.calm(90 * time.Minute)
 	w.ledgers[0] = w.ledgers[0].Observe(w.now, fleet.Acknowledged{Group: pool, At: w.now})

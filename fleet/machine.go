@@ -63,7 +63,8 @@ const (
 	Excused                  // it is off or on its way out, as the cloud says or sluice asked
 )
 
-// machine is what is known of one machine. It stores changes, never when something was seen last: an answer that says nothing new changes no machine.
+// machine is what is known of one machine. It stores changes, never when something was seen last: an answer that says nothing new changes
+// no machine.
 type machine struct {
 	uid   UID
 	cloud cloudSide
@@ -116,7 +117,8 @@ func (c *cloudSide) goes() bool { return c.leaves() || c.pending(Delete) || c.pe
 // pending says whether the write may not show yet.
 func (c *cloudSide) pending(v Verb) bool { return c.Verb == v }
 
-// showsPower says whether the machine is as its last write of power was to have it: a list has shown so, or the cloud said that the only one is done.
+// showsPower says whether the machine is as its last write of power was to have it: a list has shown so, or the cloud said that the only
+// one is done.
 func (c *cloudSide) showsPower() bool { return c.Shown || c.Reply == Done && !c.Again }
 
 // may is what may be true of the machine.
@@ -186,7 +188,8 @@ func (m *machine) life(now, began Instant, h Horizon) Life {
 	return Lost
 }
 
-// excused says whether the silence of the machine is what the cloud or sluice wanted. A machine that fell silent before that is lost all the same.
+// excused says whether the silence of the machine is what the cloud or sluice wanted. A machine that fell silent before that is lost all
+// the same.
 func (m *machine) excused() bool {
 	c, silent := &m.cloud, m.node.Silent
 	switch {

@@ -86,7 +86,8 @@ func (v *View) evidence(c *count, lim Limits) *Refusal {
 	return nil
 }
 
-// MayGrow is why the group may not be asked for so many machines, of which adds are new; nil when it may. For a group without a number, to is nothing.
+// MayGrow is why the group may not be asked for so many machines, of which adds are new; nil when it may. For a group without a number, to
+// is nothing.
 func (v *View) MayGrow(id GroupID, to, adds int, lim Limits) *Refusal {
 	c := v.count(id)
 	if r := v.evidence(c, lim); r != nil {
@@ -154,7 +155,8 @@ type Batch struct {
 	sum    tally
 }
 
-// tally counts machines that are to go. Those that were asked to go before, and nobody knows whether they do, count where the min is at stake.
+// tally counts machines that are to go. Those that were asked to go before, and nobody knows whether they do, count where the min is at
+// stake.
 type tally struct {
 	serves, ready int // Ready nodes for which the min holds, and Ready nodes
 	here, sure    int // machines that may be there for which the min holds, and those that are
@@ -289,8 +291,8 @@ func (b *Batch) MayEmpty(uid UID) *Refusal {
 	return b.view.mayCharge(b.count, b.sum.charged+1, b.limits)
 }
 
-// MayDeleteNode is why the machine's Node object may not be deleted; nil when it may. A machine that is off keeps its own. Of several ids that the machine
-// may be known under, at least one has to be known, and none as anything but gone.
+// MayDeleteNode is why the machine's Node object may not be deleted; nil when it may. A machine that is off keeps its own. Of several ids
+// that the machine may be known under, at least one has to be known, and none as anything but gone.
 func (v *View) MayDeleteNode(id GroupID, ids ...UID) *Refusal {
 	c, known := v.count(id), false
 	for _, uid := range ids {
@@ -392,8 +394,8 @@ func (m *machine) free(t Target, life Life) bool {
 	return t.Person || life == Ready && t.Idle || m.cloud.State == Failed && m.node.Joined == 0 && life != Lost
 }
 
-// Charged are those of the machines for which the budget is charged when they go, and was not within the window. That of a lost one is charged anew each time
-// that it is asked to go: the window counts from when it goes, not from when it was to go first.
+// Charged are those of the machines for which the budget is charged when they go, and was not within the window. That of a lost one is
+// charged anew each time that it is asked to go: the window counts from when it goes, not from when it was to go first.
 func (v *View) Charged(id GroupID, targets []Target) (all []UID) {
 	c := v.count(id)
 	for _, t := range targets {

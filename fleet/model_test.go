@@ -517,8 +517,8 @@ func (w *world) step() {
 	w.sound()
 }
 
-// TestHistoriesAgainstACloudThatLies plays random histories of a group in a cloud whose lists are old, partial or empty, whose answers get lost, whose machines
-// and Node objects vanish, with processes that are killed and two that lead at once.
+// TestHistoriesAgainstACloudThatLies plays random histories of a group in a cloud whose lists are old, partial or empty, whose answers get
+// lost, whose machines and Node objects vanish, with processes that are killed and two that lead at once.
 func TestHistoriesAgainstACloudThatLies(t *testing.T) {
 	counts := map[string]int{}
 	failed := 0

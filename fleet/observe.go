@@ -101,8 +101,8 @@ func (o Nodes) group() GroupID        { return o.Group }
 func (o Same) group() GroupID         { return o.Group }
 func (o Acknowledged) group() GroupID { return o.Group }
 
-// Observe is the ledger after so much was observed by now. Of a group, an answer that was asked for before another one is dropped; writes are observed
-// before their answers; nodes may come at any time.
+// Observe is the ledger after so much was observed by now. Of a group, an answer that was asked for before another one is dropped; writes
+// are observed before their answers; nodes may come at any time.
 func (l Ledger) Observe(now Instant, all ...Observation) Ledger {
 	e := l.edit()
 	for _, o := range all {
@@ -304,7 +304,8 @@ func (c *cloudSide) before() Instant {
 	return c.Turned
 }
 
-// lack takes in that a whole list has no such machine. Where lists were asked for seldom, nobody knows that those in between lacked it as well.
+// lack takes in that a whole list has no such machine. Where lists were asked for seldom, nobody knows that those in between lacked it as
+// well.
 func (g *group) lack(i int, asked Instant, seldom bool, h Horizon) {
 	m := g.machines[i]
 	c := m.cloud
@@ -426,7 +427,8 @@ func (c *cloudSide) begun(asked Instant) bool {
 	return (c.Verb == Park) == (c.State == Off)
 }
 
-// failed takes in that an operation failed which the cloud had accepted. A machine may be off or running then, and one of several may be gone.
+// failed takes in that an operation failed which the cloud had accepted. A machine may be off or running then, and one of several may be
+// gone.
 func (c *cloudSide) failed(o Answered, several bool) {
 	if c.Verb == Delete {
 		if c.Word >= o.Asked {

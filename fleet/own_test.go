@@ -7,8 +7,8 @@ import (
 	"sluice.dev/sluice/fleet"
 )
 
-// TestWhatAGrowthMadeIsOurs has growths of an empty group, or one machine made before them, and a list that shows how many machines there are then. So many of
-// those are this cluster's, to this process and to the next.
+// TestWhatAGrowthMadeIsOurs has growths of an empty group, or one machine made before them, and a list that shows how many machines there
+// are then. So many of those are this cluster's, to this process and to the next.
 func TestWhatAGrowthMadeIsOurs(t *testing.T) {
 	type growth struct {
 		from, to int

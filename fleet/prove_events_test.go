@@ -141,8 +141,8 @@ func (e event) fault() bool {
 	return false
 }
 
-// can says whether the event can ever happen to its machine: those that are nodes at the beginning stay so where nothing ends that, and new ones never are where
-// nothing reports, nor is one that was deleted before the beginning.
+// can says whether the event can ever happen to its machine: those that are nodes at the beginning stay so where nothing ends that, and new
+// ones never are where nothing reports, nor is one that was deleted before the beginning.
 func (w *earth) can(e event) bool {
 	has := func(kinds ...int) bool {
 		return slices.ContainsFunc(w.kinds, func(l letter) bool { return slices.Contains(kinds, l.kind) })

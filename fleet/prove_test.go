@@ -94,7 +94,8 @@ var (
 	slotID  = [slots]string{"0", "1", "2"}
 )
 
-// begin is the first moment of a world: its machines are nodes that have been Ready for two hours, and the processes have watched them for as long.
+// begin is the first moment of a world: its machines are nodes that have been Ready for two hours, and the processes have watched them for
+// as long.
 func (w *earth) begin() *moment {
 	m := &moment{earth: w, now: clock, capacity: w.ready + w.off, faults: w.faults}
 	began := m.now.Add(-2 * time.Hour)
@@ -236,8 +237,8 @@ func (m *moment) watch(n int, each time.Duration, kind int) {
 	}
 }
 
-// pass lets time pass. A process that begins lists the nodes before, that a kubelet is silent is noticed within a minute, and what was accepted has its effect
-// within ten.
+// pass lets time pass. A process that begins lists the nodes before, that a kubelet is silent is noticed within a minute, and what was
+// accepted has its effect within ten.
 func (m *moment) pass(d time.Duration) {
 	for p := range m.ps {
 		m.look(p)

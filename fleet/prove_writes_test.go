@@ -198,7 +198,8 @@ func (m *moment) evidence(p int, verb fleet.Verb) {
 	}
 }
 
-// settled says whether lists must have told a process what somebody else did to a machine: a whole one was asked for a horizon later, and had it.
+// settled says whether lists must have told a process what somebody else did to a machine: a whole one was asked for a horizon later, and
+// had it.
 func (m *moment) settled(p int, b *box) bool {
 	until := b.changed.Add(stale)
 	return m.ps[p].read >= until && (!b.alive() || b.shown[p] >= until)
@@ -347,8 +348,8 @@ func (m *moment) calm() {
 	m.list(0, fresh, 0)
 }
 
-// live judges that nothing is refused for good: after calm an idle node may go, a lost machine and one that never became a node, the Node object of a machine
-// that is gone; one that is off may be started; and the group may grow.
+// live judges that nothing is refused for good: after calm an idle node may go, a lost machine and one that never became a node, the Node
+// object of a machine that is gone; one that is off may be started; and the group may grow.
 func (m moment) live() string {
 	m.calm()
 	view, lim := m.ps[0].At(m.now), m.limits()

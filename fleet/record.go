@@ -13,8 +13,8 @@ import (
 // recordVersion begins every record.
 const recordVersion = 2
 
-// Record is what another process has to know of the ledger, as bytes: writes and growths that may not show yet, charges, losses, and each machine for which no
-// Ready node speaks. It is the same for as long as none of that changes.
+// Record is what another process has to know of the ledger, as bytes: writes and growths that may not show yet, charges, losses, and each
+// machine for which no Ready node speaks. It is the same for as long as none of that changes.
 func (l Ledger) Record(now Instant) []byte {
 	w := writer{from: l.newest(now), began: l.began}
 	w.number(recordVersion)
@@ -60,8 +60,8 @@ func (l Ledger) newest(now Instant) Instant {
 	return last
 }
 
-// calm says whether a Ready node says all there is to say of the machine: that its work was taken away, it does not. Of a group without a number the next
-// process has to know each machine, since no capacity tells it what a list leaves out.
+// calm says whether a Ready node says all there is to say of the machine: that its work was taken away, it does not. Of a group without a
+// number the next process has to know each machine, since no capacity tells it what a list leaves out.
 func (g *group) calm(m *machine, now Instant, h Horizon) bool {
 	c, n := &m.cloud, &m.node
 	return g.counted && n.Ready && (n.Idle == 0 || n.Ended) && c.Verb == NoVerb && c.Word == 0 && c.Absent == 0 && !within(n.Charged, now, h.Window) && !within(n.LostOut, now, h.Loss)
@@ -70,8 +70,8 @@ func (g *group) calm(m *machine, now Instant, h Horizon) bool {
 // ErrRecord says that a record cannot be read.
 var ErrRecord = errors.New("the record of machines cannot be read")
 
-// Merge is the ledger that knows what a record says as well. News says that the record has a write that the ledger did not know: another process writes, and
-// nothing may be sent that was decided without it. Times after now count as now. An error leaves the ledger as it was.
+// Merge is the ledger that knows what a record says as well. News says that the record has a write that the ledger did not know: another
+// process writes, and nothing may be sent that was decided without it. Times after now count as now. An error leaves the ledger as it was.
 func (l Ledger) Merge(record []byte, now Instant) (_ Ledger, news bool, err error) {
 	r := reader{rest: record, now: now}
 	said, written, err := r.ledger()
@@ -116,14 +116,15 @@ func (l Ledger) Merge(record []byte, now Instant) (_ Ledger, news bool, err erro
 	return e.end(now), news, nil
 }
 
-// unknownWrite says whether a record has a write to a machine, not long ago, that the ledger does not know. What it has asked for itself since hides none.
+// unknownWrite says whether a record has a write to a machine, not long ago, that the ledger does not know. What it has asked for itself
+// since hides none.
 func (g *group) unknownWrite(said machine, now Instant, h Horizon) bool {
 	mine, at := g.machine(said.uid), said.cloud.VerbAt
 	return said.cloud.Verb != NoVerb && within(at, now, h.List) && (mine == nil || mine.cloud.VerbAt < at)
 }
 
-// learn takes in what a record says of a machine. What this process has seen itself since then holds: its own nodes, and its newest whole list, which is taken
-// in once more.
+// learn takes in what a record says of a machine. What this process has seen itself since then holds: its own nodes, and its newest whole
+// list, which is taken in once more.
 func (g *group) learn(said machine, h Horizon) {
 	was := g.machine(said.uid)
 	if was == nil {
@@ -169,8 +170,8 @@ func (t latch) join(o latch) latch {
 	return t
 }
 
-// join is what two processes know of a machine together. What was taken back is a time, so that an older word does not come back. What lists lack is each
-// process's own, as is the state that they show unless a write has changed it.
+// join is what two processes know of a machine together. What was taken back is a time, so that an older word does not come back. What
+// lists lack is each process's own, as is the state that they show unless a write has changed it.
 func join(a, b machine) machine {
 	m := a
 	c, o := &m.cloud, b.cloud

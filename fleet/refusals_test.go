@@ -254,7 +254,8 @@ func TestEachPredicateRefuses(t *testing.T) {
 	}
 }
 
-// TestWhatNobodyRefuses is the other side: an idle node goes, a lost one after its time, one that was lost together with others after an hour, one by one.
+// TestWhatNobodyRefuses is the other side: an idle node goes, a lost one after its time, one that was lost together with others after an
+// hour, one by one.
 func TestWhatNobodyRefuses(t *testing.T) {
 	s := idle(3)
 	expect(t, s.mayGo(fleet.Delete, nil), "")
@@ -270,7 +271,8 @@ func TestWhatNobodyRefuses(t *testing.T) {
 	expect(t, s.mayGo(fleet.Delete, nil), "")
 }
 
-// TestAChargeIsForgottenAfterItsWindow removes two silent machines of three, a person knowing of them: the second one waits for ten minutes.
+// TestAChargeIsForgottenAfterItsWindow removes two silent machines of three, a person knowing of them: the second one waits for ten
+// minutes.
 func TestAChargeIsForgottenAfterItsWindow(t *testing.T) {
 	s := idle(3)
 	s.node(61.1, 0, false, false)

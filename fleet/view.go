@@ -71,7 +71,8 @@ func (v *View) Bounds(id GroupID) Bounds { return v.count(id).Bounds }
 // Capacity is how many machines the cloud wanted last of a group, those that are off among them; 0 for one of which it keeps no number.
 func (v *View) Capacity(id GroupID) int { return v.count(id).capacity }
 
-// Latched says whether many nodes of the group, or of all groups together, were lost at once and are not accounted for: since when, how many, and of how many.
+// Latched says whether many nodes of the group, or of all groups together, were lost at once and are not accounted for: since when, how
+// many, and of how many.
 func (v *View) Latched(id GroupID) (from Instant, lost, of int, holds bool) {
 	t := v.latch(v.count(id))
 	return t.From, t.Lost, t.Of, t.holds()
@@ -135,11 +136,13 @@ func (v *View) Own(id GroupID, uid UID) bool {
 	return m != nil && (m.cloud.Ours || m.node.Joined != 0)
 }
 
-// triesAgain is how long a machine is given to join at least once its name is free: an agent of K3s that was turned away tries every ten seconds.
+// triesAgain is how long a machine is given to join at least once its name is free: an agent of K3s that was turned away tries every ten
+// seconds.
 const triesAgain = time.Minute
 
-// Waits is since when a machine is waited for to become a node, or to be Ready again: the last of when a list first showed that it runs, it was started, its
-// node fell silent and its Node object went; never for one that is not known. Again says that it was started since its node fell silent.
+// Waits is since when a machine is waited for to become a node, or to be Ready again: the last of when a list first showed that it runs, it
+// was started, its node fell silent and its Node object went; never for one that is not known. Again says that it was started since its
+// node fell silent.
 func (v *View) Waits(id GroupID, uid UID) (since Instant, again bool) {
 	g, h := v.count(id), v.ledger.horizon
 	m := g.machine(uid)
@@ -160,7 +163,8 @@ func (v *View) Waits(id GroupID, uid UID) (since Instant, again bool) {
 	return since, again
 }
 
-// freed is when the Node object of an earlier machine of the same instance id, and so of the same name, went: now for one that is there still.
+// freed is when the Node object of an earlier machine of the same instance id, and so of the same name, went: now for one that is there
+// still.
 func (c *count) freed(m *machine, now Instant) (at Instant) {
 	if c.named == nil {
 		c.named = make(map[string][]int, len(c.machines))
@@ -324,7 +328,8 @@ type spell struct {
 	open  bool
 }
 
-// pace finds whether more than half of the group lost their work within one window though it did not end by itself, and what may still go of them.
+// pace finds whether more than half of the group lost their work within one window though it did not end by itself, and what may still go
+// of them.
 func (c *count) pace(spells []spell, now Instant, h Horizon) {
 	if len(spells) > burstLeast {
 		c.burst(spells, h)
@@ -340,8 +345,8 @@ func (c *count) pace(spells []spell, now Instant, h Horizon) {
 	}
 }
 
-// burst finds the windows in which so many lost their work that they are paced, and how many nodes there were then at least. A window is over when none of
-// its machines is left that may go.
+// burst finds the windows in which so many lost their work that they are paced, and how many nodes there were then at least. A window is
+// over when none of its machines is left that may go.
 func (c *count) burst(spells []spell, h Horizon) {
 	var joined, silent []Instant
 	for i := range c.machines {

@@ -6,7 +6,8 @@ import (
 	"sluice.dev/sluice/fleet"
 )
 
-// TestSinceWhenAMachineIsWaitedFor tells of a machine of instance id 0 and one that has always been a Ready node; the stories begin after an hour.
+// TestSinceWhenAMachineIsWaitedFor tells of a machine of instance id 0 and one that has always been a Ready node; the stories begin after
+// an hour.
 func TestSinceWhenAMachineIsWaitedFor(t *testing.T) {
 	const next = fleet.UID("m-next")
 	list := func(s *story, at float64, uid fleet.UID, state fleet.State, created float64) {

@@ -6,8 +6,8 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// checkEmpty holds a node that may not be emptied of its pods by the budget that all removals of its group share. A person's own wish does not wait, and counts
-// for the others; so does a machine that the cloud has announced to take: see [Expel].
+// checkEmpty holds a node that may not be emptied of its pods by the budget that all removals of its group share. A person's own wish does
+// not wait, and counts for the others; so does a machine that the cloud has announced to take: see [Expel].
 func checkEmpty(n *cluster.Node, e Evidence, allowed *policy.Policy) error {
 	if n.Instance == nil || !spends(n, e, allowed) || n.Object.Annotations[cluster.DrainAnnotation] != "" {
 		return nil
@@ -39,7 +39,8 @@ func Emptying(w Write, e Evidence, allowed *policy.Policy) *cluster.Instance {
 	return nil
 }
 
-// spends says whether the budget is charged for a node that is cordoned: somebody has to leave it, or nobody saw that it was empty, since it is not Ready.
+// spends says whether the budget is charged for a node that is cordoned: somebody has to leave it, or nobody saw that it was empty, since
+// it is not Ready.
 func spends(n *cluster.Node, e Evidence, allowed *policy.Policy) bool {
 	if !cluster.Ready(n.Object) {
 		return true

@@ -126,8 +126,8 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 	return checkWanted(n, e, allowed)
 }
 
-// checkGoesWith holds a pod that would go with the machine of its node, where its controller would hold its eviction, or where it has come since the
-// cordon and no person has asked for the removal.
+// checkGoesWith holds a pod that would go with the machine of its node, where its controller would hold its eviction, or where it has come
+// since the cordon and no person has asked for the removal.
 func checkGoesWith(p *cluster.Pod, n *cluster.Node, e Evidence, allowed *policy.Policy) error {
 	if p.Finished() || !allowed.GoesWith(p, e.on(n), e.Newest.Time) {
 		return nil
@@ -174,7 +174,8 @@ func checkActors(n *cluster.Node, e Evidence) error {
 	return nil
 }
 
-// checkLooked holds a node that is not found when it is looked at for this very write, or of which a person has said meanwhile that it stays.
+// checkLooked holds a node that is not found when it is looked at for this very write, or of which a person has said meanwhile that it
+// stays.
 func checkLooked(n *cluster.Node, e Evidence) error {
 	now := e.Looked[n.Name()]
 	if now == nil || now.UID != n.Object.UID {

@@ -127,9 +127,9 @@ type Evidence struct {
 	Fleet     *fleet.View       // what is known of machines; nil when nobody keeps a ledger of them
 	Unseen    map[string]bool   // nodes that this process has written to, and Newest does not show them as they are since (S-20)
 
-	// Looked are the nodes of machines to be removed, by name, as the API server answered when it was asked for this write: of a machine
-	// that was not seen as a node, the one with its computer name; and where a control-plane node is to go, all of the control plane. Newest is
-	// as old as the last word of a watch, and what has come or been said since must hold as well.
+	// Looked are the nodes of machines to be removed, by name, as the API server answered when it was asked for this write: of a machine that
+	// was not seen as a node, the one with its computer name; and where a control-plane node is to go, all of the control plane. Newest is as
+	// old as the last word of a watch, and what has come or been said since must hold as well.
 	Looked map[string]*corev1.Node
 }
 

@@ -106,7 +106,8 @@ func cleaning() *world {
 	return w
 }
 
-// foreign does so in a cluster of which nobody has said that the groups are its own, and in which none of the group's machines was ever a node.
+// foreign does so in a cluster of which nobody has said that the groups are its own, and in which none of the group's machines was ever a
+// node.
 func foreign() *world {
 	w := cleaning()
 	w.policy.ClusterID = ""

@@ -7,7 +7,8 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// checkMark holds the cordon of a node whose machine is not parked for sure, or in which a person has a hand, and a takeover of a node that is not on its way out.
+// checkMark holds the cordon of a node whose machine is not parked for sure, or in which a person has a hand, and a takeover of a node that
+// is not on its way out.
 func checkMark(w Mark, e Evidence) error {
 	n := e.Newest.Node(w.Node)
 	about := reason.Node(w.Node)
@@ -23,7 +24,8 @@ func checkMark(w Mark, e Evidence) error {
 	return paused(n.Group, e)
 }
 
-// checkDeleteNode holds the Node object of any machine but one that is gone for certain, as the ledger of machines has it, and that no machine in a list could be.
+// checkDeleteNode holds the Node object of any machine but one that is gone for certain, as the ledger of machines has it, and that no
+// machine in a list could be.
 func checkDeleteNode(w DeleteNode, e Evidence) error {
 	n, about := e.Newest.Node(w.Node), reason.Node(w.Node)
 	if n == nil || n.Object.UID != w.UID {

@@ -42,8 +42,8 @@ func checkCordon(w Cordon, e Evidence, allowed *policy.Policy) error {
 	return checkWanted(n, e, allowed)
 }
 
-// checkOwner holds what another sluice has put on a node of no group of this one's: only that one takes it back. On a node of its own groups a sluice
-// gives room back whoever has taken it.
+// checkOwner holds what another sluice has put on a node of no group of this one's: only that one takes it back. On a node of its own
+// groups a sluice gives room back whoever has taken it.
 func checkOwner(node string, e Evidence, allowed *policy.Policy) error {
 	n := e.Newest.Node(node)
 	if n == nil || n.Instance != nil || len(n.Suspects) > 0 || e.Newest.Group(n.Group) != nil {

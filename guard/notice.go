@@ -79,7 +79,8 @@ type Local struct {
 // freshNotices is how old a document of notices may be that an agreement or a withdrawal rests on.
 const freshNotices = 10 * time.Second
 
-// CheckLocal says whether a machine may make the write by itself: nil, or the [*Refusal] of the first property that forbids it. It has no side effects.
+// CheckLocal says whether a machine may make the write by itself: nil, or the [*Refusal] of the first property that forbids it. It has no
+// side effects.
 func CheckLocal(w Write, e Local) error {
 	if e.DryRun {
 		return refuse("S-24", reason.DryRun, reason.Ref{})
@@ -171,8 +172,8 @@ func (e Local) checkAgree(w Agree) error {
 	return nil
 }
 
-// checkExpel holds pods of nodes on which no notice stands, or that nobody could tell any more, and lets those that the policy keeps work for as long
-// as they can. A machine that the cloud takes waits for no budget of S-19, and counts for the others.
+// checkExpel holds pods of nodes on which no notice stands, or that nobody could tell any more, and lets those that the policy keeps work
+// for as long as they can. A machine that the cloud takes waits for no budget of S-19, and counts for the others.
 func checkExpel(w Expel, e Evidence, allowed *policy.Policy) error {
 	n, about := e.Newest.Node(w.Node), reason.Node(w.Node)
 	if n == nil {

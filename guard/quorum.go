@@ -9,8 +9,9 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// checkControlPlane holds control-plane and etcd nodes: they are opted in, none but this one is on its way out, and those that are left keep the
-// quorum of all that vote now. All of them were read for this write: a watch may be silent about the last one's taint, and about the others' kubelets.
+// checkControlPlane holds control-plane and etcd nodes: they are opted in, none but this one is on its way out, and those that are left
+// keep the quorum of all that vote now. All of them were read for this write: a watch may be silent about the last one's taint, and about
+// the others' kubelets.
 func checkControlPlane(n *cluster.Node, e Evidence, allowed *policy.Policy) error {
 	if !cluster.ControlPlane(n.Object) {
 		return nil

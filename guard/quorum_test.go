@@ -42,7 +42,8 @@ func TestAControlPlaneIsJudgedAsItWasReadForTheWrite(t *testing.T) {
 	}
 }
 
-// TestAControlPlaneNodeIsToldByItsRole has a control plane that is not opted in: the node's own role is why it stays, not that of its group.
+// TestAControlPlaneNodeIsToldByItsRole has a control plane that is not opted in: the node's own role is why it stays, not that of its
+// group.
 func TestAControlPlaneNodeIsToldByItsRole(t *testing.T) {
 	t.Run("a cordon", func(t *testing.T) {
 		w := dethroning()

@@ -33,8 +33,8 @@ func returning() *world {
 	return w
 }
 
-// TestAPodThatWouldReturnGoesWithItsMachine holds what may go with a machine without an eviction (S-15): only what would come back, what nobody keeps, and
-// what its disruption budget lets go, all of them that are away counted.
+// TestAPodThatWouldReturnGoesWithItsMachine holds what may go with a machine without an eviction (S-15): only what would come back, what
+// nobody keeps, and what its disruption budget lets go, all of them that are away counted.
 func TestAPodThatWouldReturnGoesWithItsMachine(t *testing.T) {
 	pod := func(w *world, how ...func(*corev1.Pod)) {
 		last := len(w.objects.Pods) - 1

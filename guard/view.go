@@ -46,8 +46,8 @@ func checkOwn(id cluster.GroupID, e Evidence, allowed *policy.Policy) error {
 	return nil
 }
 
-// checkView holds what removes something while the API server says nothing, and everything that could take effect when another process leads
-// already.
+// checkView holds what removes something while the API server says nothing, and everything that could take effect when another process
+// leads already.
 func checkView(w Write, e Evidence) error {
 	if !e.Leads.IsZero() && e.Newest.Time.Add(e.Answer).After(e.Leads) {
 		return refuse("S-23", reason.LeaseTooShort, reason.Ref{}, "ends", stamp(e.Leads), "limit", e.Answer)

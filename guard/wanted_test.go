@@ -47,7 +47,8 @@ func TestAPodThatHasComeHoldsOnlyNodesThatItFits(t *testing.T) {
 	}
 }
 
-// BenchmarkNewcomers checks one deletion in a cluster of 5,000 nodes, while 100 pods of as many classes have come since the decision that do not fit.
+// BenchmarkNewcomers checks one deletion in a cluster of 5,000 nodes, while 100 pods of as many classes have come since the decision that
+// do not fit.
 func BenchmarkNewcomers(b *testing.B) {
 	w := deleting()
 	for i := range 5000 {

@@ -10,8 +10,8 @@ import (
 	"sluice.dev/sluice/journal"
 )
 
-// FuzzJournal damages a journal in one place. What can still be read is decided again; what cannot is an error that names the line. A reader that
-// goes on after errors comes to the end.
+// FuzzJournal damages a journal in one place. What can still be read is decided again; what cannot is an error that names the line. A
+// reader that goes on after errors comes to the end.
 func FuzzJournal(f *testing.F) {
 	whole := written(&testing.T{}, history())
 	for at := 0; at < len(whole); at += 97 {

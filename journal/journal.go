@@ -28,7 +28,8 @@ type Entry struct {
 	TookOver []Takeover      // growths that another process asked for, of which this one has heard since the cycle before
 	DryRun   bool
 
-	// Without says why a look at the cluster did without what the running sluice has learned, one clause; "" when it did not. A journal does not hold it.
+	// Without says why a look at the cluster did without what the running sluice has learned, one clause; "" when it did not. A journal does
+	// not hold it.
 	Without string
 
 	// After is what the cycle leaves to the next one. A journal does not hold it: the next entry has it as Before.

@@ -9,8 +9,8 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// verdicts are some of a cycle's verdicts, in their order: either as they stand in the line before, or the same for each of some subjects. A pod
-// that waits for days for the same reason so costs its verdict once, and pods that are alike share theirs.
+// verdicts are some of a cycle's verdicts, in their order: either as they stand in the line before, or the same for each of some subjects.
+// A pod that waits for days for the same reason so costs its verdict once, and pods that are alike share theirs.
 type verdicts struct {
 	From int `json:"from,omitempty"` // the place of the first of them in the line before
 	Same int `json:"same,omitempty"` // how many stand there; 0 for those that are told here

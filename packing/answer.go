@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// answer adds a draft to a solution, in the caller's classes. Pods of a kind stand for its classes in their order, so what is left of a kind
-// is of its last classes. end is what the draft leaves of the limits.
+// answer adds a draft to a solution, in the caller's classes. Pods of a kind stand for its classes in their order, so what is left of a
+// kind is of its last classes. end is what the draft leaves of the limits.
 func (in *instance) answer(s Solution, d *draft, hopeless []Left, end *room) Solution {
 	s.Cost, s.Tie = d.cost, d.tie
 	patterns := slices.Clone(d.patterns)

@@ -16,10 +16,10 @@ const (
 	refuteSize    = 24
 )
 
-// prove is a cost that no plan for all pods of the instance is below, where a plan for them costs so much: the relaxed problem's, with tolls
-// where limits bind, or more where machines are few and the cheapest whole numbers of them that pass all cuts cost more. When the cheapest fleet that passes
-// cannot hold the pods even if parts of machines could be packed differently, the prices that show it are a new cut; cuts that are
-// found so are returned with the others.
+// prove is a cost that no plan for all pods of the instance is below, where a plan for them costs so much: the relaxed problem's, with
+// tolls where limits bind, or more where machines are few and the cheapest whole numbers of them that pass all cuts cost more. When the
+// cheapest fleet that passes cannot hold the pods even if parts of machines could be packed differently, the prices that show it are a new
+// cut; cuts that are found so are returned with the others.
 func (in *instance) prove(m *mix, cuts []cut, cost int64, effort int) (int64, []cut) {
 	bound := in.reach(m.total)
 	if t := in.tolls(cost); t != nil && bound < cost {

@@ -222,7 +222,8 @@ func tight(t *rapid.T) Problem {
 	return p
 }
 
-// TestTollsProveNoMoreThanTheCheapestPlanCosts holds the bound that limits raise to every possible plan, and says by how much they raise it.
+// TestTollsProveNoMoreThanTheCheapestPlanCosts holds the bound that limits raise to every possible plan, and says by how much they raise
+// it.
 func TestTollsProveNoMoreThanTheCheapestPlanCosts(t *testing.T) {
 	var with, without, problems float64
 	hold := func(t *rapid.T) {
@@ -252,8 +253,8 @@ func TestTollsProveNoMoreThanTheCheapestPlanCosts(t *testing.T) {
 	t.Logf("%.0f problems whose limits could bind: the bound is %.1f %% of the least cost without tolls, %.1f %% with them", problems, 100*without/problems, 100*with/problems)
 }
 
-// TestTheBoundKnowsWhatLimitsCost has more kinds than columns are made for. Of the machines that would be cheapest there is half, or machines
-// are so few that larger ones are needed, which are dearer by what they hold.
+// TestTheBoundKnowsWhatLimitsCost has more kinds than columns are made for. Of the machines that would be cheapest there is half, or
+// machines are so few that larger ones are needed, which are dearer by what they hold.
 func TestTheBoundKnowsWhatLimitsCost(t *testing.T) {
 	free := Problem{Classes: crowd(200, 10, 1, 1)}
 	for _, cores := range []int64{32, 64} {

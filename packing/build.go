@@ -79,8 +79,8 @@ func copies(loads []load, have []int) int {
 	return n
 }
 
-// promise is a ratio that no offer of the group exceeds by much: that of the kind which gains most from it. It is above zero where there are
-// pods for the group, even if their price is nothing: a pod that is free beside others still needs a machine when it is alone.
+// promise is a ratio that no offer of the group exceeds by much: that of the kind which gains most from it. It is above zero where there
+// are pods for the group, even if their price is nothing: a pod that is free beside others still needs a machine when it is alone.
 func (in *instance) promise(g int, p *prices, price []float64, have []int) float64 {
 	l := lanes{group: g}
 	best := -1.0

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// azure is a group for each size, priced in millionths of a dollar an hour: list prices of East US, of 2026-06-18. Of a machine, 180 millicores and
-// 5 % of the memory and 200 MiB more are the system's. Dimensions: millicores, MiB, GPUs, pods.
+// azure is a group for each size, priced in millionths of a dollar an hour: list prices of East US, of 2026-06-18. Of a machine, 180
+// millicores and 5 % of the memory and 200 MiB more are the system's. Dimensions: millicores, MiB, GPUs, pods.
 func azure(t testing.TB, sizes ...string) []Group {
 	t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(read(t, "sizes.csv"))).ReadAll()

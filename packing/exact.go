@@ -1,8 +1,9 @@
 package packing
 
 // exact looks for a way to put pods on machines by trying all there are, machine by machine: each gets the largest contents first, and none
-// that leaves room for a pod that is still without a place, since a pod may always move from a later machine to an earlier one. It gives up where what is left cannot fit
-// what is left of the machines, in any dimension or for want of a machine that takes it, and when its steps are done.
+// that leaves room for a pod that is still without a place, since a pod may always move from a later machine to an earlier one. It gives up
+// where what is left cannot fit what is left of the machines, in any dimension or for want of a machine that takes it, and when its steps
+// are done.
 type exact struct {
 	in    *instance
 	kinds []int // largest first

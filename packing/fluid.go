@@ -34,9 +34,9 @@ func (in *instance) rounds() int {
 //
 //	min over groups g that take it of cost(g) * sum over d of w(g,d) * request(d)/offer(g,d)
 //
-// and every choice of weights proves a bound. The weights rise by multiplicative steps: a dimension of which the pods that are
-// cheapest on the group ask more than of the others becomes scarcer. The best prices of all rounds are returned. With tolls, which may be nil,
-// machines cost these as well, and they rise with the weights until the bound says that no plan is cheaper than the one they know of.
+// and every choice of weights proves a bound. The weights rise by multiplicative steps: a dimension of which the pods that are cheapest on
+// the group ask more than of the others becomes scarcer. The best prices of all rounds are returned. With tolls, which may be nil, machines
+// cost these as well, and they rise with the weights until the bound says that no plan is cheaper than the one they know of.
 func fluid(in *instance, count []int, rounds int, t *tolls) prices {
 	w := make([]float64, in.groups*in.dims)
 	for i := range w {

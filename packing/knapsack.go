@@ -29,8 +29,9 @@ type knapsack struct {
 	steps int
 }
 
-// solve finds content worth more than floor and returns it, nil when there is none, and a worth that no content exceeds: at least
-// floor. Only the given kinds may come, and have bounds their pods. It takes at most so many steps; with fewer than needed, the content may not be the best.
+// solve finds content worth more than floor and returns it, nil when there is none, and a worth that no content exceeds: at least floor.
+// Only the given kinds may come, and have bounds their pods. It takes at most so many steps; with fewer than needed, the content may not be
+// the best.
 func (k *knapsack) solve(in *instance, g int, kinds []int, worth, weight []float64, have []int, floor float64, steps int) ([]load, float64) {
 	k.in, k.group, k.views = in, g, in.dims+1
 	inverse := in.inverse[g*in.dims : (g+1)*in.dims]

@@ -62,8 +62,8 @@ func (l *limits) use(in *instance, r limitRow, g int) float64 {
 	return 0
 }
 
-// charge sets what a machine of each group costs with its share of scarce limits, and what those limits cost together. The dual has a number
-// for each limit, below zero where it is scarce.
+// charge sets what a machine of each group costs with its share of scarce limits, and what those limits cost together. The dual has a
+// number for each limit, below zero where it is scarce.
 func (l *limits) charge(in *instance, dual, dear []float64, debt *float64) {
 	copy(dear, in.price)
 	for i, r := range l.rows {

@@ -18,7 +18,8 @@ type repacker struct {
 	try  exact
 }
 
-// Work of one repack: steps of the search for fleets, and fleets to try; machines of a fleet that is packed by trying all ways, and steps for that.
+// Work of one repack: steps of the search for fleets, and fleets to try; machines of a fleet that is packed by trying all ways, and steps
+// for that.
 const (
 	exactBins  = 8
 	exactSteps = 1_000

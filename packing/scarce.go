@@ -11,8 +11,8 @@ const halvings = 5
 // scarce plans where limits leave somebody without a place: rank by rank from the highest, so that no pod takes the room of a more
 // important one. The pods of a rank first use what machines of higher ranks have left, then add machines. Several ways of pricing machines
 // are tried: by what they cost; for each cap that could bind, by what they take of it; mixes of both, to find the one that gives the cap no
-// more weight than it needs; and, since a mix often wants all machines of one size or all of another, some of the cap used in the one way and
-// the rest in the other. The plan that leaves the least is the best, and of those the cheapest.
+// more weight than it needs; and, since a mix often wants all machines of one size or all of another, some of the cap used in the one way
+// and the rest in the other. The plan that leaves the least is the best, and of those the cheapest.
 func scarce(in *instance, p *prices) (*draft, *room) {
 	var best *draft
 	var left *room

@@ -40,8 +40,8 @@ func Solve(p Problem) Solution {
 	return in.answer(s, best, hopeless, left)
 }
 
-// Bound is a cost that no plan for all pods of the problem is below, where one costs so much; it is at most that. Pods that no group takes are
-// left out of account. It takes less than [Solve], whose solutions have a bound of their own.
+// Bound is a cost that no plan for all pods of the problem is below, where one costs so much; it is at most that. Pods that no group takes
+// are left out of account. It takes less than [Solve], whose solutions have a bound of their own.
 func Bound(p Problem, cost int64) int64 {
 	in, _ := compact(&p)
 	if in.kinds == 0 {
@@ -106,8 +106,8 @@ func (in *instance) relax(effort int) mix {
 	return columns(in, in.count, &p, newRoom(in), effort)
 }
 
-// plan builds several drafts and returns the best and what it leaves of the limits. It says whether limits keep machines that are chosen by their
-// price alone from serving everybody.
+// plan builds several drafts and returns the best and what it leaves of the limits. It says whether limits keep machines that are chosen by
+// their price alone from serving everybody.
 func (in *instance) plan(m *mix) (best *draft, left *room, short bool) {
 	try := func(price []float64, how style, whole bool) {
 		d, r := in.empty()

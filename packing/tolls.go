@@ -14,8 +14,8 @@ type tolls struct {
 	count []float64 // by group: machines that would be added
 }
 
-// Shares of the cost that a step is between, what it is at first, and what it is while there is no toll; and how it changes where the next goes
-// the same way, and where it turns round.
+// Shares of the cost that a step is between, what it is at first, and what it is while there is no toll; and how it changes where the next
+// goes the same way, and where it turns round.
 const (
 	tollMost  = 1.0 / 3
 	tollFirst = 1.0 / 50

@@ -17,8 +17,8 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// TestPodsAreToldOfTheirOwnPlaces lets one thing happen between two cycles to pods that are alike and keep their places: each has to be told
-// what a planner tells it that remembers nothing.
+// TestPodsAreToldOfTheirOwnPlaces lets one thing happen between two cycles to pods that are alike and keep their places: each has to be
+// told what a planner tells it that remembers nothing.
 func TestPodsAreToldOfTheirOwnPlaces(t *testing.T) {
 	const pods = 6
 	for name, happens := range map[string]func(pods []*cluster.Pod, nodes []*corev1.Node, g *cluster.Group) ([]*cluster.Pod, []*corev1.Node){
@@ -129,8 +129,8 @@ func TestTemplatesPublishWhatNodesPublishNow(t *testing.T) {
 	}
 }
 
-// TestAKubeletsFeaturesAreLearned has a pod restart as a whole, which kubelets may have declared since 1.35. A group that has had no node is
-// tried once; what its node declares then decides.
+// TestAKubeletsFeaturesAreLearned has a pod restart as a whole, which kubelets may have declared since 1.35. A group that has had no node
+// is tried once; what its node declares then decides.
 func TestAKubeletsFeaturesAreLearned(t *testing.T) {
 	restarts := Pod("p", CPU("1"), func(p *corev1.Pod) {
 		p.Spec.Containers[0].RestartPolicyRules = []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestartAllContainers}}

@@ -22,8 +22,8 @@ func created(ago time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(Start.Add(-ago)) }
 }
 
-// TestADecisionHasABound has so many pods that keep away from each other that one cycle cannot look at all: the next ones go on where it stopped, with
-// places that were found kept, and no idle node leaves before each pod was looked at.
+// TestADecisionHasABound has so many pods that keep away from each other that one cycle cannot look at all: the next ones go on where it
+// stopped, with places that were found kept, and no idle node leaves before each pod was looked at.
 func TestADecisionHasABound(t *testing.T) {
 	const many = 2500
 	var objects []any

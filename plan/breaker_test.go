@@ -20,7 +20,8 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// TestABreakerOpensWhenMachinesNeverJoin begins with machines that have had their time, and so many before them, and asks for machines for four pods.
+// TestABreakerOpensWhenMachinesNeverJoin begins with machines that have had their time, and so many before them, and asks for machines for
+// four pods.
 func TestABreakerOpensWhenMachinesNeverJoin(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return Start.Add(-d) }
 	breaker := func(machines int) memory.Breaker {
@@ -121,8 +122,8 @@ func TestABreakerOpensWhenMachinesNeverJoin(t *testing.T) {
 	}
 }
 
-// TestANodeThatIsNotReadyInItsTimeIsAFailure has one node that is, or was, not Ready, and two failures of such nodes before it: it has the group rest and opens its
-// breaker, or does neither.
+// TestANodeThatIsNotReadyInItsTimeIsAFailure has one node that is, or was, not Ready, and two failures of such nodes before it: it has the
+// group rest and opens its breaker, or does neither.
 func TestANodeThatIsNotReadyInItsTimeIsAFailure(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return Start.Add(-d) }
 	for name, c := range map[string]struct {
@@ -234,8 +235,8 @@ func TestTheNextProcessKnowsWhatNeverJoined(t *testing.T) {
 	}
 }
 
-// TestAGroupWhoseMachinesDoNotJoinSaysWhyItDoesNotGrow has three machines run for twenty minutes that are no nodes, and that are left alone: what the guard
-// would refuse is not asked for (S-35).
+// TestAGroupWhoseMachinesDoNotJoinSaysWhyItDoesNotGrow has three machines run for twenty minutes that are no nodes, and that are left
+// alone: what the guard would refuse is not asked for (S-35).
 func TestAGroupWhoseMachinesDoNotJoinSaysWhyItDoesNotGrow(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(*cluster.Group)
@@ -277,7 +278,8 @@ func TestAGroupWhoseMachinesDoNotJoinSaysWhyItDoesNotGrow(t *testing.T) {
 	}
 }
 
-// TestTheRemedyOfAForeignGroupSaysWhichClusterThisIs has one machine run that was never a node, in a cluster whose id is known and in one where it is not.
+// TestTheRemedyOfAForeignGroupSaysWhichClusterThisIs has one machine run that was never a node, in a cluster whose id is known and in one
+// where it is not.
 func TestTheRemedyOfAForeignGroupSaysWhichClusterThisIs(t *testing.T) {
 	system := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: "uid-of-this-one"}}
 	for want, namespaces := range map[string][]*corev1.Namespace{

@@ -228,8 +228,8 @@ func TestAPlannerAnswersClaimsAsAFreshDecisionDoes(t *testing.T) {
 	}
 }
 
-// TestARequestThatIsMadeAnewIsYoungAgain has a request be deleted, and another one of its name be made, between two cycles of a planner. It comes after
-// the pod now, which a machine that is coming holds as well.
+// TestARequestThatIsMadeAnewIsYoungAgain has a request be deleted, and another one of its name be made, between two cycles of a planner. It
+// comes after the pod now, which a machine that is coming holds as well.
 func TestARequestThatIsMadeAnewIsYoungAgain(t *testing.T) {
 	allowed := policy.Default()
 	answering(allowed)

@@ -8,8 +8,8 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// BenchmarkConsolidation measures a cycle of the steady cluster of 5,000 nodes that looks for a saving, with groups of ever cheaper sizes of
-// which none is large enough to replace a node: when nothing happened but that the cloud was read, and when pods changed.
+// BenchmarkConsolidation measures a cycle of the steady cluster of 5,000 nodes that looks for a saving, with groups of ever cheaper sizes
+// of which none is large enough to replace a node: when nothing happened but that the cloud was read, and when pods changed.
 func BenchmarkConsolidation(b *testing.B) {
 	allowed := policy.Default()
 	allowed.Removal.UnneededTime = 1 << 40

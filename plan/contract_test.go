@@ -68,7 +68,8 @@ func known(s *cluster.Snapshot) *cluster.Snapshot {
 	return s
 }
 
-// ledgerOf is the ledger of a process that began so long ago and has watched the machines since, and whose nodes that are not Ready, or not there, went half an hour ago.
+// ledgerOf is the ledger of a process that began so long ago and has watched the machines since, and whose nodes that are not Ready, or not
+// there, went half an hour ago.
 func ledgerOf(s *cluster.Snapshot, since time.Duration) fleet.Ledger {
 	began, now := fleet.At(s.Time.Add(-since)), fleet.At(s.Time)
 	l := fleet.New(fleet.Usual(), began)

@@ -28,8 +28,8 @@ func sawCordons(m memory.Memory, objects []any) memory.Memory {
 	return m
 }
 
-// TestThePauseAfterACordonGoesByOneClock has a process see the taint of another one, whose clock is behind or ahead, or its own: the machine goes when the pause of
-// five seconds is over by this process's clock, and never sooner.
+// TestThePauseAfterACordonGoesByOneClock has a process see the taint of another one, whose clock is behind or ahead, or its own: the
+// machine goes when the pause of five seconds is over by this process's clock, and never sooner.
 func TestThePauseAfterACordonGoesByOneClock(t *testing.T) {
 	machine := cluster.Machine{Group: "a", ID: "0", UID: "vm-0"}
 	for name, c := range map[string]struct {

@@ -15,8 +15,8 @@ import (
 )
 
 // TestThePlanIsNeverDearerThanAnExpander compares the joint plan of 1,000 random worlds, whose pods do not mind each other, with what every
-// expander buys, and with what any one group would cost for all that is wanted: the same pods cost no more, and nobody is left whom one of them serves beside
-// all others.
+// expander buys, and with what any one group would cost for all that is wanted: the same pods cost no more, and nobody is left whom one of
+// them serves beside all others.
 func TestThePlanIsNeverDearerThanAnExpander(t *testing.T) {
 	t.Parallel()
 	debug.SetGCPercent(800) // thousands of small worlds are made and forgotten

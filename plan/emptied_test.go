@@ -17,7 +17,8 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// TestNodesAreEmptiedWithinTheBudgetOfTheirGroup plans for a-1, whose pod a-0 has room for, in a group of which one node may be emptied in ten minutes.
+// TestNodesAreEmptiedWithinTheBudgetOfTheirGroup plans for a-1, whose pod a-0 has room for, in a group of which one node may be emptied in
+// ten minutes.
 func TestNodesAreEmptiedWithinTheBudgetOfTheirGroup(t *testing.T) {
 	machine := func(id string) cluster.Machine {
 		return cluster.Machine{Group: "a", ID: cluster.InstanceID(id), UID: "vm-" + id}
@@ -95,8 +96,8 @@ func made(ago time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(Start.Add(-ago)) }
 }
 
-// TestANodeThatReceivesPodsOfADrainIsLookedAtAnew has two nodes that could both have gone for long. The less used one goes first, unless a pod has come to it that a drain
-// made homeless: then the other one goes, and the pod stays where it is.
+// TestANodeThatReceivesPodsOfADrainIsLookedAtAnew has two nodes that could both have gone for long. The less used one goes first, unless a
+// pod has come to it that a drain made homeless: then the other one goes, and the pod stays where it is.
 func TestANodeThatReceivesPodsOfADrainIsLookedAtAnew(t *testing.T) {
 	drained := func(node string, ago time.Duration) map[string]memory.Emptied {
 		return map[string]memory.Emptied{node: {Group: "a", At: Start.Add(-ago)}}

@@ -13,8 +13,8 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// TestTheOldestKindsOfStuckPodsAreExplained has more kinds of stuck pods than a cycle explains. Groups could hold one of them and may not grow: nothing else
-// is said of it where nobody has asked. A planner that has explained them before says the same.
+// TestTheOldestKindsOfStuckPodsAreExplained has more kinds of stuck pods than a cycle explains. Groups could hold one of them and may not
+// grow: nothing else is said of it where nobody has asked. A planner that has explained them before says the same.
 func TestTheOldestKindsOfStuckPodsAreExplained(t *testing.T) {
 	const many = 1300
 	var groups []*cluster.Group

@@ -39,8 +39,8 @@ func TestKubeSchedulerBindsWhatExpandersChoose(t *testing.T) {
 	})
 }
 
-// TestKubeSchedulerBindsWhatThePlanPlacesInZones is the same of 1,000 worlds in which most groups span zones and some await machines, under what
-// makes zones matter, with the joint plan and with expanders.
+// TestKubeSchedulerBindsWhatThePlanPlacesInZones is the same of 1,000 worlds in which most groups span zones and some await machines, under
+// what makes zones matter, with the joint plan and with expanders.
 func TestKubeSchedulerBindsWhatThePlanPlacesInZones(t *testing.T) {
 	under := []fidelity.Constraint{
 		"volume-zone", "volume-zone-label", "volume-late", "node-selector", "node-affinity", "daemons", "pod-affinity", "pod-anti-affinity",

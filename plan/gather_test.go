@@ -149,8 +149,8 @@ func TestGroupsGatherWhilePodsKeepComing(t *testing.T) {
 	}
 }
 
-// TestABurstIsOverWhenTheSchedulerHasJudgedIt has pods judged with long silences between them: those that are not judged yet tell that more come, and the last one that
-// none does. Those of another namespace tell nothing.
+// TestABurstIsOverWhenTheSchedulerHasJudgedIt has pods judged with long silences between them: those that are not judged yet tell that more
+// come, and the last one that none does. Those of another namespace tell nothing.
 func TestABurstIsOverWhenTheSchedulerHasJudgedIt(t *testing.T) {
 	const other = "other"
 	for name, c := range map[string]struct {

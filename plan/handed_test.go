@@ -11,7 +11,8 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// TestABackOffIsHandedOn to a process that begins while it lasts, or soon enough for the next one to be longer. The clock of that process may be wrong.
+// TestABackOffIsHandedOn to a process that begins while it lasts, or soon enough for the next one to be longer. The clock of that process
+// may be wrong.
 func TestABackOffIsHandedOn(t *testing.T) {
 	allowed := policy.Default()
 	five := memory.Backoff{Until: Start.Add(5 * time.Minute), Length: 5 * time.Minute, Last: Start, Code: "AllocationFailed", Message: "none left"}

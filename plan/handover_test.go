@@ -32,7 +32,8 @@ func ownedBy(name string) func(*corev1.Node) {
 	}
 }
 
-// TestNodesOfAGroupThatIsManagedNoMoreAreGivenBack begins with an empty memory, as a new process does, beside a node that was on its way out.
+// TestNodesOfAGroupThatIsManagedNoMoreAreGivenBack begins with an empty memory, as a new process does, beside a node that was on its way
+// out.
 func TestNodesOfAGroupThatIsManagedNoMoreAreGivenBack(t *testing.T) {
 	leaving := cluster.Machine{Group: "b", ID: "7", UID: "vm-7"}
 	ladder, soft := Removing(Start.Add(-time.Minute), leaving), func(n *corev1.Node) {

@@ -15,8 +15,8 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// TestWhatWasGrantedCountsWhileTheCloudIsSilent has a pod wait for a machine that the cloud accepted to make, before it answered no more about the group
-// (S-34).
+// TestWhatWasGrantedCountsWhileTheCloudIsSilent has a pod wait for a machine that the cloud accepted to make, before it answered no more
+// about the group (S-34).
 func TestWhatWasGrantedCountsWhileTheCloudIsSilent(t *testing.T) {
 	for name, tc := range map[string]struct {
 		group   func(*cluster.Group)

@@ -16,7 +16,8 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// TestAMachineIsLateByWhatItsGroupHasShown has a machine of group a without a node for seven minutes, and a pod that waits for it. Group b could grow as well.
+// TestAMachineIsLateByWhatItsGroupHasShown has a machine of group a without a node for seven minutes, and a pod that waits for it. Group b
+// could grow as well.
 func TestAMachineIsLateByWhatItsGroupHasShown(t *testing.T) {
 	boot := func(took time.Duration, size string) memory.Boot {
 		return memory.Boot{Longest: took, Size: size, Learned: Start}

@@ -44,8 +44,8 @@ func zonal(g *cluster.Group) *cluster.Group {
 
 func inZone(n *corev1.Node) { n.Labels[corev1.LabelTopologyZone] = "1" }
 
-// TestPodsThatNeedNoMachineRaiseNoBound: the large machine is bought for two pods, of which one then turns out to fit a node that is there. The
-// other alone would have had a place for less.
+// TestPodsThatNeedNoMachineRaiseNoBound: the large machine is bought for two pods, of which one then turns out to fit a node that is there.
+// The other alone would have had a place for less.
 func TestPodsThatNeedNoMachineRaiseNoBound(t *testing.T) {
 	objects := Objects(
 		Node("there", inZone), Pod("busy", CPU("3"), On("there")),
@@ -158,8 +158,8 @@ func (w *tinyWorld) least(pods []int) float64 {
 	return best
 }
 
-// TestNothingCostsLessThanThePlanSays compares with every choice of machines within the groups' maxima, a quota and the cluster's limits, for pods
-// of which some share no machine.
+// TestNothingCostsLessThanThePlanSays compares with every choice of machines within the groups' maxima, a quota and the cluster's limits,
+// for pods of which some share no machine.
 func TestNothingCostsLessThanThePlanSays(t *testing.T) {
 	var worlds, cheapest int
 	var spent, said, leasts float64

@@ -37,8 +37,8 @@ type twoNodes struct {
 	owners     cluster.Controllers
 }
 
-// TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens has two nodes of which one may go. Node b is the one that is less used: it goes first unless the
-// other one has waited for longer. No cycle's plan is carried out.
+// TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens has two nodes of which one may go. Node b is the one that is less used: it goes first
+// unless the other one has waited for longer. No cycle's plan is carried out.
 func TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens(t *testing.T) {
 	const aGoes, bGoes = "idle NodeUnderused, keep NodeReceives", "keep NodeReceives, idle NodeUnderused"
 	kept := map[string]string{"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
@@ -172,8 +172,8 @@ func TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens(t *testing.T) {
 	}
 }
 
-// TestAPlannerOfManyLeaversDecidesAsIfItRememberedNothing has nodes that could be emptied onto each other, none of which changes: what may be evicted from
-// them does, as controllers, budgets and times have it.
+// TestAPlannerOfManyLeaversDecidesAsIfItRememberedNothing has nodes that could be emptied onto each other, none of which changes: what may
+// be evicted from them does, as controllers, budgets and times have it.
 func TestAPlannerOfManyLeaversDecidesAsIfItRememberedNothing(t *testing.T) {
 	codes := map[reason.Code]int{}
 	rapid.Check(t, func(t *rapid.T) {

@@ -13,8 +13,8 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// TestEveryLimitHoldsHoweverMachinesAreChosen has pods that fill six machines of 4 cores and 16 GiB, of which a limit leaves some without a place:
-// in the mix over all groups, and where an expander chooses.
+// TestEveryLimitHoldsHoweverMachinesAreChosen has pods that fill six machines of 4 cores and 16 GiB, of which a limit leaves some without a
+// place: in the mix over all groups, and where an expander chooses.
 func TestEveryLimitHoldsHoweverMachinesAreChosen(t *testing.T) {
 	ceiling := func(text string) func(*policy.Policy) {
 		c, err := policy.ParseGroupCeiling(text)
@@ -103,8 +103,8 @@ func TestEveryLimitHoldsHoweverMachinesAreChosen(t *testing.T) {
 	}
 }
 
-// TestTheMixUsesWhatALimitLeavesForTheRightMachines: of two groups the cheaper one needs more of the limit, and the mix that serves all pods
-// needs the other. A mix that is blind to the limit serves fewer.
+// TestTheMixUsesWhatALimitLeavesForTheRightMachines: of two groups the cheaper one needs more of the limit, and the mix that serves all
+// pods needs the other. A mix that is blind to the limit serves fewer.
 func TestTheMixUsesWhatALimitLeavesForTheRightMachines(t *testing.T) {
 	ceiling, err := policy.ParseGroupCeiling("machines:3/10m")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// TestNothingIsBoughtTwice lets cycle follow cycle while machines are coming and nothing else happens: whoever waits for them keeps waiting,
-// and nothing more is bought (S-34).
+// TestNothingIsBoughtTwice lets cycle follow cycle while machines are coming and nothing else happens: whoever waits for them keeps
+// waiting, and nothing more is bought (S-34).
 func TestNothingIsBoughtTwice(t *testing.T) {
 	for name, b := range map[string]workload.Backlog{
 		"pods that mind nobody":                   {Seed: 1, Pods: 4000, Classes: 100, Nodes: 200, Groups: 20},

@@ -78,9 +78,9 @@ func (c *cycles) change(changed int) {
 	c.objects.Pods = pods
 }
 
-// BenchmarkCycles measures a cycle of the steady cluster, the joining of its snapshot included: when nothing happened but that the cloud was
-// read, and when 100 pods changed. With the higher threshold hundreds of nodes
-// may go by what they use, and have to look for other places for their pods.
+// BenchmarkCycles measures a cycle of the steady cluster, the joining of its snapshot included: when nothing happened but that the cloud
+// was read, and when 100 pods changed. With the higher threshold hundreds of nodes may go by what they use, and have to look for other
+// places for their pods.
 func BenchmarkCycles(b *testing.B) {
 	for _, threshold := range []float64{0.5, 0.7} {
 		allowed := policy.Default()

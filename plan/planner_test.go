@@ -391,8 +391,8 @@ func (h *history) perform(p action.Plan, m memory.Memory, allowed *policy.Policy
 	h.kept = m.After(p, results, allowed)
 }
 
-// TestAPlannerDecidesAsIfItRememberedNothing lets random histories pass before one planner and holds each of its plans, and what it leaves to
-// the next cycle, to a decision that was made from nothing.
+// TestAPlannerDecidesAsIfItRememberedNothing lets random histories pass before one planner and holds each of its plans, and what it leaves
+// to the next cycle, to a decision that was made from nothing.
 func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
 	outcomes, codes := map[action.Outcome]int{}, map[reason.Code]int{}
 	rapid.Check(t, func(t *rapid.T) {

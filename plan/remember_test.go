@@ -17,7 +17,8 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// TestWhatIsRememberedYieldsToWhatHappens lets one thing happen between two cycles of a planner, none of it to the node that is asked about.
+// TestWhatIsRememberedYieldsToWhatHappens lets one thing happen between two cycles of a planner, none of it to the node that is asked
+// about.
 func TestWhatIsRememberedYieldsToWhatHappens(t *testing.T) {
 	web, full := Pod("web", On("a-0")), Pod("full", On("a-1"), CPU("3500m"))
 	apart := func(p *corev1.Pod) { spread(p); Labelled("app", "s")(p) }
@@ -163,8 +164,8 @@ func without(all []any, gone any) []any {
 	return out
 }
 
-// TestHostsHaveOneOrder has three nodes that stay, of a dear group, of none and of a cheap one: whatever the order is in which a planner comes to know
-// them, pods that move look at them in the same.
+// TestHostsHaveOneOrder has three nodes that stay, of a dear group, of none and of a cheap one: whatever the order is in which a planner
+// comes to know them, pods that move look at them in the same.
 func TestHostsHaveOneOrder(t *testing.T) {
 	dear, cheap := Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1")), Group("c", 0, 5, Machine("2", "c-0"))
 	dear.PriceUSDPerHour, cheap.PriceUSDPerHour = 2, 1

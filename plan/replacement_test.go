@@ -15,7 +15,8 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// TestANodeThatWaitsForItsReplacementIsLookedAtAnew has the replacement of node a-0 come, Ready and empty, while something else has changed.
+// TestANodeThatWaitsForItsReplacementIsLookedAtAnew has the replacement of node a-0 come, Ready and empty, while something else has
+// changed.
 func TestANodeThatWaitsForItsReplacementIsLookedAtAnew(t *testing.T) {
 	for name, c := range map[string]struct {
 		asked   time.Duration // ago

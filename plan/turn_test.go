@@ -11,8 +11,9 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// TestADeletionThatRestsWaitsForNobody has a node be ready for its machine's deletion and another one be due. The deletion waits for the other one, so
-// that both go by one request; not so when no request may be made: then the first one is on its way still, and the only one that may be.
+// TestADeletionThatRestsWaitsForNobody has a node be ready for its machine's deletion and another one be due. The deletion waits for the
+// other one, so that both go by one request; not so when no request may be made: then the first one is on its way still, and the only one
+// that may be.
 func TestADeletionThatRestsWaitsForNobody(t *testing.T) {
 	for name, c := range map[string]struct {
 		rest time.Time

@@ -100,7 +100,8 @@ func TestMeasuredUseKeepsANode(t *testing.T) {
 	}
 }
 
-// TestNodesAreMeasuredShortlyBeforeTheyGo plans every ten seconds for a node that has become idle at the start, and notes when it is to be measured.
+// TestNodesAreMeasuredShortlyBeforeTheyGo plans every ten seconds for a node that has become idle at the start, and notes when it is to be
+// measured.
 func TestNodesAreMeasuredShortlyBeforeTheyGo(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy func(*policy.Policy)

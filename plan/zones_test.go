@@ -180,7 +180,8 @@ func TestAZoneIsPassedOverWhenItsMachineComesUpElsewhere(t *testing.T) {
 	}
 }
 
-// TestAZoneThatIsTooFarIsToldWithTheMachinesThatCouldGo has a group whose machines carry nobody, and which has to keep two of them from the second cycle on.
+// TestAZoneThatIsTooFarIsToldWithTheMachinesThatCouldGo has a group whose machines carry nobody, and which has to keep two of them from the
+// second cycle on.
 func TestAZoneThatIsTooFarIsToldWithTheMachinesThatCouldGo(t *testing.T) {
 	objects := []any{Pod("p", wants("x"))}
 	for _, name := range []string{"a-0", "a-1", "a-2"} {

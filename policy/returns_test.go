@@ -10,7 +10,8 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// TestAPodThatWouldReturnBelongsToItsNode has pods with tolerations on a node that is on its way out, on one that is not, and on one with a notice.
+// TestAPodThatWouldReturnBelongsToItsNode has pods with tolerations on a node that is on its way out, on one that is not, and on one with a
+// notice.
 func TestAPodThatWouldReturnBelongsToItsNode(t *testing.T) {
 	tolerates := func(all ...corev1.Toleration) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Spec.Tolerations = all }

@@ -2,8 +2,9 @@ package reason
 
 import "time"
 
-// Ends says what ends a wait for this reason: when, where its facts tell a time, and what happens then, in one clause without a full stop. Without
-// a time the clause is the event that is waited for. Both are zero for a reason that describes and is no wait. Now is when the reason was given.
+// Ends says what ends a wait for this reason: when, where its facts tell a time, and what happens then, in one clause without a full stop.
+// Without a time the clause is the event that is waited for. Both are zero for a reason that describes and is no wait. Now is when the
+// reason was given.
 func (r Reason) Ends(now time.Time) (at time.Time, what string) {
 	template, waits := ends[r.Code]
 	if !waits && r.Property() != "" { // it knows its time where it tells one

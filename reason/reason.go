@@ -97,8 +97,8 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Sentence is the reason in words, without a full stop; that of a refusal ends with its property, as "(S-19)". Codes unknown to this version
-// print their code and facts.
+// Sentence is the reason in words, without a full stop; that of a refusal ends with its property, as "(S-19)". Codes unknown to this
+// version print their code and facts.
 func (r Reason) Sentence() string {
 	template, ok := sentences[r.Code]
 	if !ok {

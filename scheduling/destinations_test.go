@@ -11,8 +11,8 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// TestDestinationsAreFirstFit compares destinations with placing the pods of leaving nodes one by one on the first node that takes them, with tries settled
-// and taken back in any order.
+// TestDestinationsAreFirstFit compares destinations with placing the pods of leaving nodes one by one on the first node that takes them,
+// with tries settled and taken back in any order.
 func TestDestinationsAreFirstFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var objects []any

@@ -61,7 +61,7 @@ func readTags(tags map[string]string) reported {
 	return t
 }
 
-// said is what the tags promise of nodes, and what machines are made of, as [cluster.Group.Told] has it.
+// said is what the tags promise of nodes, and what machines are made of, as [cluster.Group.Reported] has it.
 func (t reported) said(made string) map[string]string {
 	all := map[string]string{}
 	if made += t.model; made != "" {

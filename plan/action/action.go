@@ -54,8 +54,8 @@ type Cordon struct {
 	Because reason.Reason   `json:"because"`
 }
 
-// Mark cordons the node of a machine that is parked, until it is started again, and names the machine on it. That of a machine which is not parked takes over the
-// removal that another sluice has begun.
+// Mark cordons the node of a machine that is parked, until it is started again, and names the machine on it. That of a machine which is not
+// parked takes over the removal that another sluice has begun.
 type Mark struct {
 	Node    string          `json:"node"`
 	UID     types.UID       `json:"uid"`

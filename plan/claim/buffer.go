@@ -125,8 +125,8 @@ func (d *Claims) likeTemplate(b *buffer, name string) (m measure, unclear string
 	return measure{pod: virtual(podOf(t, b.Namespace, b.Name, b.CreationTimestamp)), template: t}, ""
 }
 
-// scaled is a virtual pod like the newest one of what the buffer's reference names, or as its template says where it has none, and how many of them there
-// are; nil when nothing tells. What a volume or a claim ties to one pod is left out.
+// scaled is a virtual pod like the newest one of what the buffer's reference names, or as its template says where it has none, and how many
+// of them there are; nil when nothing tells. What a volume or a claim ties to one pod is left out.
 func (d *Claims) scaled(b *buffer) (*cluster.Pod, int) {
 	var newest *cluster.Pod
 	n, of := 0, map[*cluster.Class]bool{}
@@ -280,8 +280,8 @@ func (d *Claims) KeepBuffers() {
 	}
 }
 
-// awaitBurst lets buffers wait while a group that could have machines for them has just been asked: pods that come in a burst take their room,
-// and one request fills it again.
+// awaitBurst lets buffers wait while a group that could have machines for them has just been asked: pods that come in a burst take their
+// room, and one request fills it again.
 func (d *Claims) awaitBurst(c *grow.Candidates) {
 	until := make([]grow.Pause, len(c.Groups))
 	for i, st := range c.Groups {

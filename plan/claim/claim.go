@@ -1,4 +1,5 @@
-// Package claim makes virtual pods of ProvisioningRequests and CapacityBuffers, answers their objects, and opens the gates of pods whose room is there.
+// Package claim makes virtual pods of ProvisioningRequests and CapacityBuffers, answers their objects, and opens the gates of pods whose
+// room is there.
 package claim
 
 import (

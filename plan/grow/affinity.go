@@ -43,8 +43,9 @@ func (n *affinity) seeks(of *cluster.Class) bool {
 	return n.in(of.Namespace) && n.whom.Matches(labels.Set(of.Labels))
 }
 
-// narrow leaves to pods the sites that come first: those of groups that have a Ready node, or never had one, and then those where all can be that must be
-// near each other. Narrowed says whether any lost sites by it. Widen gives them all sites again, and says whether that is more for pods that are left.
+// narrow leaves to pods the sites that come first: those of groups that have a Ready node, or never had one, and then those where all can
+// be that must be near each other. Narrowed says whether any lost sites by it. Widen gives them all sites again, and says whether that is
+// more for pods that are left.
 func (c *Candidates) narrow() (narrowed bool, widen func() bool) {
 	own := make([]wanted, len(c.wanted))
 	for i, w := range c.wanted {
@@ -64,8 +65,8 @@ func (c *Candidates) narrow() (narrowed bool, widen func() bool) {
 	}
 }
 
-// bring leaves to pods that must be near each other the sites alone whose domain suits all of them. Without that the first would settle where
-// another one's disk is not, and the other one had no place for good. Where no domain suits all, each goes where it can.
+// bring leaves to pods that must be near each other the sites alone whose domain suits all of them. Without that the first would settle
+// where another one's disk is not, and the other one had no place for good. Where no domain suits all, each goes where it can.
 func (c *Candidates) bring() {
 	nears := c.nears()
 	for again := len(nears) > 0; again; {

@@ -11,7 +11,8 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// unready are the nodes of groups that have not come up in their time. Those whose time was over before the process began the one before has noticed.
+// unready are the nodes of groups that have not come up in their time. Those whose time was over before the process began the one before
+// has noticed.
 func (fl *Failures) unready() map[cluster.GroupID][]*cluster.Node {
 	var all map[cluster.GroupID][]*cluster.Node
 	for _, at := range fl.Memo.Passing {
@@ -27,8 +28,9 @@ func (fl *Failures) unready() map[cluster.GroupID][]*cluster.Node {
 	return all
 }
 
-// turnBreaker counts the machines that have run out of time since the last cycle, and closes the breaker when one has joined since they began to
-// be waited for, or when nothing has been tried for as long as a back-off is remembered. Of machines that came with one which joined none counts.
+// turnBreaker counts the machines that have run out of time since the last cycle, and closes the breaker when one has joined since they
+// began to be waited for, or when nothing has been tried for as long as a back-off is remembered. Of machines that came with one which
+// joined none counts.
 func (fl *Failures) turnBreaker(b memory.Breaker, st *Order, unjoined []*cluster.Instance, unready []*cluster.Node) memory.Breaker {
 	if b.Equal(memory.Breaker{}) && len(unjoined) == 0 && len(unready) == 0 {
 		return b
@@ -67,7 +69,8 @@ func (fl *Failures) turnBreaker(b memory.Breaker, st *Order, unjoined []*cluster
 	return b
 }
 
-// unregistered says that so many of the group's machines run and are no nodes that it gets no more of them (S-35); nil when it may have more.
+// unregistered says that so many of the group's machines run and are no nodes that it gets no more of them (S-35); nil when it may have
+// more.
 func (fl *Failures) unregistered(st *Order) *reason.Reason {
 	if fl.Fleet == nil {
 		return nil
@@ -84,8 +87,8 @@ func Broken(g cluster.GroupID) reason.Reason {
 	return reason.New(reason.GroupBreaker, reason.Group(string(g)), "machines", memory.BreaksAt)
 }
 
-// Inspected says until when the machine is kept so that somebody can find out why it never became a node; nil when it is not, or when its group
-// or the whole cluster has no room for another one beside it.
+// Inspected says until when the machine is kept so that somebody can find out why it never became a node; nil when it is not, or when its
+// group or the whole cluster has no room for another one beside it.
 func (fl *Failures) Inspected(st *Order, in *cluster.Instance) *reason.Reason {
 	b := fl.Memory.Groups[st.ID].Breaker
 	if b.Kept != in.UID || fl.Believed(st.GroupFacts)+st.Adding >= st.Max || fl.inTheWay(st) {
@@ -95,7 +98,8 @@ func (fl *Failures) Inspected(st *Order, in *cluster.Instance) *reason.Reason {
 	return new(reason.New(reason.MachineInspected, reason.Instance(string(st.ID), string(in.ID)), "until", b.Until.Format(time.RFC3339)))
 }
 
-// inTheWay says whether one machine of the group is what keeps some group from another one, as a limit of the whole cluster or a ceiling has it.
+// inTheWay says whether one machine of the group is what keeps some group from another one, as a limit of the whole cluster or a ceiling
+// has it.
 func (fl *Failures) inTheWay(st *Order) bool {
 	with := fl.limits.totals()
 	without := with

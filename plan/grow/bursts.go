@@ -54,8 +54,8 @@ func (bu *Bursts) gather(c *Candidates) {
 	}
 }
 
-// newcomers says whether pods came after that time that the group could have machines for, and as many as are without a place. Which of pods that are alike
-// has one is no matter: a pod that came later may have taken it before another.
+// newcomers says whether pods came after that time that the group could have machines for, and as many as are without a place. Which of
+// pods that are alike has one is no matter: a pod that came later may have taken it before another.
 func (bu *Bursts) newcomers(c *Candidates, group int, after time.Time) bool {
 	for _, w := range c.wanted {
 		left, came := w.Left(), 0
@@ -80,8 +80,8 @@ const longestJudged = 5 * time.Minute
 // lookAgain is how soon it is looked again whether the scheduler has judged all pods.
 const lookAgain = 200 * time.Millisecond
 
-// cameSince are when the pods came after that time that have no node, sorted, and whether the scheduler has others of their namespaces to judge. Pods of one burst come
-// for many groups and some of them find room: where they keep coming for one, more may come for another.
+// cameSince are when the pods came after that time that have no node, sorted, and whether the scheduler has others of their namespaces to
+// judge. Pods of one burst come for many groups and some of them find room: where they keep coming for one, more may come for another.
 func (bu *Bursts) cameSince(since time.Time) (came []time.Time, queued bool) {
 	var queue []string
 	burst := map[string]bool{}
@@ -105,7 +105,8 @@ func (bu *Bursts) queues(p *cluster.Pod) bool {
 	return !p.Unschedulable() && !p.Gated() && g.Serves(p.Spec.SchedulerName) && !g.Bypasses(p.Spec.SchedulerName)
 }
 
-// LetWait gives the pods their verdict that could have machines of a group which is not to be asked yet, by the groups' pauses. A gang waits whole.
+// LetWait gives the pods their verdict that could have machines of a group which is not to be asked yet, by the groups' pauses. A gang
+// waits whole.
 func (bu *Bursts) LetWait(c *Candidates, until []Pause) {
 	last := func(w *wanted) int {
 		at := -1

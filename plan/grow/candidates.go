@@ -57,8 +57,8 @@ func (c *Candidates) noteZonal() {
 	}
 }
 
-// tells says whether there is more to the candidates than how many pods a machine holds: pods that mind others or zones, or zones that daemons
-// take more room in than in others.
+// tells says whether there is more to the candidates than how many pods a machine holds: pods that mind others or zones, or zones that
+// daemons take more room in than in others.
 func (c *Candidates) tells() bool {
 	return slices.ContainsFunc(c.wanted, func(w *wanted) bool { return w.depends || w.zonal }) ||
 		slices.ContainsFunc(c.Groups, func(st *Order) bool { return st.uneven })
@@ -129,7 +129,8 @@ func (c *Candidates) noteFull(d *Orders) {
 	}
 }
 
-// Candidates asks an empty machine of every group, in each of its zones, about every demand: of those that deliver, where others are to be left out.
+// Candidates asks an empty machine of every group, in each of its zones, about every demand: of those that deliver, where others are to be
+// left out.
 func (d *Growth) Candidates(wanting []*place.Demand, deliver bool) *Candidates {
 	c := &Candidates{}
 	for _, g := range d.Snapshot.Groups {

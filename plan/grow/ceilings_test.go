@@ -153,8 +153,8 @@ func TestGrantsAndUsageSurviveTheJournalAndACycle(t *testing.T) {
 	}
 }
 
-// TestRunningMachinesArePaidByTheMinute has cycles ten seconds apart: what is handed on to the next process changes once a minute, and after an hour what the machines cost
-// within it has been counted, and at most a minute more.
+// TestRunningMachinesArePaidByTheMinute has cycles ten seconds apart: what is handed on to the next process changes once a minute, and
+// after an hour what the machines cost within it has been counted, and at most a minute more.
 func TestRunningMachinesArePaidByTheMinute(t *testing.T) {
 	allowed := ceilings(t, "usd:99/2h")
 	m, changes, cycles := memory.Memory{}.Spend(pair(Start), allowed), 0, int(time.Hour/(10*time.Second))

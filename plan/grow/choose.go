@@ -10,7 +10,8 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// Begin notes what limits the groups, and adds what the operator's floors and pods that no node takes ask for. Pods that are left get the reason of every group.
+// Begin notes what limits the groups, and adds what the operator's floors and pods that no node takes ask for. Pods that are left get the
+// reason of every group.
 func (d *Growth) Begin() {
 	d.passOverYoung()
 	d.Limits.ceilings = NewCeilings(d.Snapshot, d.Policy, d.Memory, func(g *cluster.Group) int { return d.Believed(d.Groups[g.ID].GroupFacts) })
@@ -77,7 +78,8 @@ func (d *Growth) passOverYoung() {
 	}
 }
 
-// growPastLate chooses machines of groups none of which is late first. What these leave has room on the machines that are late, and then asks their groups.
+// growPastLate chooses machines of groups none of which is late first. What these leave has room on the machines that are late, and then
+// asks their groups.
 func (d *Growth) growPastLate(wanting []*place.Demand) *Candidates {
 	some := false
 	for _, st := range d.Groups {

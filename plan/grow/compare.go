@@ -25,8 +25,8 @@ type rival struct {
 	misses   int // of the pods that it would not take
 }
 
-// weigh says of groups that grow what the nearest other group would have cost, and of those that could have grown for the same pods by whom they were
-// outweighed.
+// weigh says of groups that grow what the nearest other group would have cost, and of those that could have grown for the same pods by whom
+// they were outweighed.
 func (jt *Joint) weigh(c *Candidates, b *mix) {
 	weighed := 0
 	for i, st := range c.Groups {
@@ -88,7 +88,8 @@ func (c *Candidates) rivals(b *mix, own int, pods []batch) []rival {
 	return all
 }
 
-// atLeast is a number of machines with so much free that is too small for the pods, or just enough: what they ask for together, as if it could be poured.
+// atLeast is a number of machines with so much free that is too small for the pods, or just enough: what they ask for together, as if it
+// could be poured.
 func atLeast(pods []batch, free []int64) int {
 	n := 1
 	for dim := range free {

@@ -65,8 +65,8 @@ func (fl *Failures) noticeFailures() {
 	}
 }
 
-// failuresOf are the failures of a group's operations and machines. A machine that never joined, or whose node is not Ready, failed when its time ran out;
-// one that is lost says nothing of the next ones.
+// failuresOf are the failures of a group's operations and machines. A machine that never joined, or whose node is not Ready, failed when
+// its time ran out; one that is lost says nothing of the next ones.
 func (fl *Failures) failuresOf(g *cluster.Group, unjoined []*cluster.Instance, unready []*cluster.Node) []cluster.Failure {
 	var fs []cluster.Failure
 	if g.Failure != nil {
@@ -131,8 +131,9 @@ func readAgain(g *cluster.Group, facts ...any) []any {
 const spotTaken = "SpotTaken"
 
 // restLostSizes has the size of a spot machine that the cloud takes away rest in its zone: what is asked for there next would be taken away
-// as well, or not come at all. A group that spans zones passes that zone over, one that does not rests, as long as another group may grow in its place. It counts
-// whether an agent has told of it or the machine was seen to leave, and once for each machine. A notice that is taken back has not been.
+// as well, or not come at all. A group that spans zones passes that zone over, one that does not rests, as long as another group may grow
+// in its place. It counts whether an agent has told of it or the machine was seen to leave, and once for each machine. A notice that is
+// taken back has not been.
 func (fl *Failures) restLostSizes() {
 	var uids []string
 	for _, n := range fl.Memo.Spot {
@@ -228,9 +229,9 @@ func (fl *Failures) restSize(size, zone string) {
 	}
 }
 
-// noticeUnregistered finds out where the machines came up that groups over several zones were asked for. A zone that has fewer than was assumed,
-// while another has more, is passed over for a while: the cloud had its reasons to put its machine elsewhere, and asking again at once would buy
-// another one there (S-31). It is judged when the zones of all machines are known.
+// noticeUnregistered finds out where the machines came up that groups over several zones were asked for. A zone that has fewer than was
+// assumed, while another has more, is passed over for a while: the cloud had its reasons to put its machine elsewhere, and asking again at
+// once would buy another one there (S-31). It is judged when the zones of all machines are known.
 func (fl *Failures) noticeUnregistered() {
 	for _, g := range fl.Snapshot.Groups {
 		st, m := fl.Groups[g.ID], fl.Memory.Groups[g.ID]
@@ -250,7 +251,8 @@ func (fl *Failures) noticeUnregistered() {
 	}
 }
 
-// astray are the zones that have fewer machines than was assumed; none when no other zone has more: then machines have left in the meantime.
+// astray are the zones that have fewer machines than was assumed; none when no other zone has more: then machines have left in the
+// meantime.
 func astray(awaited, has map[string]int) []string {
 	more := false
 	for zone, n := range has {
@@ -313,8 +315,8 @@ func (fl *Failures) passesOver(st *Order, p *cluster.Pod) *reason.Reason {
 	return nil
 }
 
-// Failing is how many nodes a group has of which none is Ready, 0 when one is. Those that start or leave, and those of machines that are switched off, do
-// not count. Another machine of the group would hardly fare better: it comes last.
+// Failing is how many nodes a group has of which none is Ready, 0 when one is. Those that start or leave, and those of machines that are
+// switched off, do not count. Another machine of the group would hardly fare better: it comes last.
 func (fl *Failures) Failing(st *Order) (nodes int) {
 	for _, in := range st.Instances {
 		n := fl.Snapshot.Node(in.Node)

@@ -38,8 +38,8 @@ func (jt *Joint) fill(ms *machines, w *wanted) int {
 
 // settle shows the pods that mind each other to the checker: first on the machines that were meant for them; then whoever is left on all
 // nodes and on further machines, as long as a group may add some and one of them takes such a pod. Machines on which nobody was let stay
-// are given up. All of it is tried again until nothing changes: every pod that finds a place, and every empty machine that goes, may be what
-// another one waited for.
+// are given up. All of it is tried again until nothing changes: every pod that finds a place, and every empty machine that goes, may be
+// what another one waited for.
 func (jt *Joint) settle(c *Candidates, b *mix, open []*machine) {
 	if !c.tells() {
 		return
@@ -82,8 +82,8 @@ func (jt *Joint) fillKnown(c *Candidates) bool {
 	return placed > 0
 }
 
-// closeEmpty gives up machines on which nobody was let stay, and says whether there were any. Those of a group that spans zones stay after which
-// the turn of another one's zone comes.
+// closeEmpty gives up machines on which nobody was let stay, and says whether there were any. Those of a group that spans zones stay after
+// which the turn of another one's zone comes.
 func (jt *Joint) closeEmpty(ms *machines) bool {
 	closed := map[*machine]bool{}
 	for _, m := range slices.Backward(ms.open) {
@@ -163,8 +163,8 @@ func seated(all []*seats, st *Order, zone string, m *machine) []*seats {
 }
 
 // seat opens machines in the order in which zones take turns: each that is meant for a zone in its turn, the others wherever nobody is. It
-// stops where a machine would come up for nobody, and returns those that were opened: whoever was meant for the others is left to [further],
-// which weighs what it costs to wait for a zone's turn.
+// stops where a machine would come up for nobody, and returns those that were opened: whoever was meant for the others is left to
+// [further], which weighs what it costs to wait for a zone's turn.
 func (jt *Joint) seat(s *seats) []*machine {
 	var open []*machine
 	for {
@@ -186,9 +186,9 @@ func (jt *Joint) seat(s *seats) []*machine {
 	}
 }
 
-// further adds machines until one takes a pod of the demand, of the group where that costs least for each pod that would fit on that one; none
-// where no group's does. A group that spans zones may have to add several. Of equal costs for pods that mind zones those win that are of one
-// zone alone: they keep what they promise.
+// further adds machines until one takes a pod of the demand, of the group where that costs least for each pod that would fit on that one;
+// none where no group's does. A group that spans zones may have to add several. Of equal costs for pods that mind zones those win that are
+// of one zone alone: they keep what they promise.
 func (jt *Joint) further(c *Candidates, b *mix, w *wanted) []*machine {
 	type choice struct {
 		at   site

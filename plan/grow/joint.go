@@ -98,8 +98,8 @@ func newMix(jt *Joint, c *Candidates) *mix {
 }
 
 // gather makes lots of groups that are alike to all that is wanted: the same room, cost and limits' share, and the same pods welcome. It
-// returns each site's lot. Where pods depend on each other a group is a lot of its own, since its zone may matter to them, and where zones of one
-// group do each is.
+// returns each site's lot. Where pods depend on each other a group is a lot of its own, since its zone may matter to them, and where zones
+// of one group do each is.
 func (b *mix) gather(jt *Joint, c *Candidates, uses func(*Order) []int64) []int {
 	type key struct{ room, welcome string }
 	known := map[key]int{}
@@ -140,7 +140,8 @@ func (b *mix) gather(jt *Joint, c *Candidates, uses func(*Order) []int64) []int 
 	return lotOf
 }
 
-// apart says of every group whether its zones differ for what is wanted: in the pods that they suit or in the room that daemons leave there.
+// apart says of every group whether its zones differ for what is wanted: in the pods that they suit or in the room that daemons leave
+// there.
 func (c *Candidates) apart() []bool {
 	apart := make([]bool, len(c.Groups))
 	for i, s := range c.sites {
@@ -243,8 +244,8 @@ func (b *mix) parts(c *Candidates, w *wanted) []part {
 	return parts
 }
 
-// spreads is the first topology, wider than a node, over which such pods must be spread from each other, and their largest skew; "" for none. Where a
-// constraint counts other pods alone, it may forbid domains, and parts no pods.
+// spreads is the first topology, wider than a node, over which such pods must be spread from each other, and their largest skew; "" for
+// none. Where a constraint counts other pods alone, it may forbid domains, and parts no pods.
 func spreads(of *cluster.Class) (key string, skew int) {
 	for _, t := range of.Spec.TopologySpreadConstraints {
 		if t.WhenUnsatisfiable != corev1.DoNotSchedule || t.TopologyKey == corev1.LabelHostname {
@@ -306,8 +307,8 @@ func (c *Candidates) onOne(at int, w *wanted) int64 {
 	return max(1, fit)
 }
 
-// openMix opens the machines of a solution and puts the pods on them that do not mind each other. Those of groups that span zones are opened as
-// zones take turns; some may be left out.
+// openMix opens the machines of a solution and puts the pods on them that do not mind each other. Those of groups that span zones are
+// opened as zones take turns; some may be left out.
 func (jt *Joint) openMix(b *mix, s packing.Solution) []*machine {
 	var open []*machine
 	var spanning []*seats

@@ -21,7 +21,8 @@ func (la *Late) LateBy(st *Order, in *cluster.Instance) *reason.Reason {
 		"given-up", la.Waits(in).Add(la.Policy.Growth.Node.ProvisionTime).Format(time.RFC3339)))
 }
 
-// waitsForLate says whether other groups are asked before this one: machines of it are late, and none has joined since they began to be waited for.
+// waitsForLate says whether other groups are asked before this one: machines of it are late, and none has joined since they began to be
+// waited for.
 func (la *Late) waitsForLate(st *Order) bool {
 	for _, in := range st.Late {
 		if !la.LastJoin(st.ID).After(la.Waits(in)) {

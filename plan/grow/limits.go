@@ -51,7 +51,8 @@ func (lm *Limits) backingOff(id cluster.GroupID, b memory.Backoff) reason.Reason
 	return reason.New(reason.GroupBackoff, reason.Group(string(id)), "until", b.Until.Format(time.RFC3339), "code", b.Code, "message", b.Message)
 }
 
-// tries says that the group gets one machine at a time and has it, with extra ones beyond those that it adds; nil when it may have one more.
+// tries says that the group gets one machine at a time and has it, with extra ones beyond those that it adds; nil when it may have one
+// more.
 func (lm *Limits) tries(st *Order, extra int) *reason.Reason {
 	if b := lm.Memory.Groups[st.ID].Breaker; !b.Open() || st.Coming+st.Adding+extra < 1 {
 		return nil

@@ -15,8 +15,8 @@ import (
 // They decide between groups and are never told as cost, nor counted for ceilings.
 type assumed map[cluster.GroupID]float64
 
-// assumePrices assumes prices for those of the groups that have none, and says so of them; none where no group of the cluster has a price. An
-// assumption is too high rather than too low: what is known to be cheap is bought first.
+// assumePrices assumes prices for those of the groups that have none, and says so of them; none where no group of the cluster has a price.
+// An assumption is too high rather than too low: what is known to be cheap is bought first.
 func (o *Orders) assumePrices(groups []*Order) assumed {
 	var out assumed
 	for _, st := range groups {
@@ -39,7 +39,8 @@ func (o *Orders) assumePrices(groups []*Order) assumed {
 	return out
 }
 
-// asMuch is what machines cost that have as much of everything as one of the group, of the dearest group that is like; 0 when there is none.
+// asMuch is what machines cost that have as much of everything as one of the group, of the dearest group that is like; 0 when there is
+// none.
 func (o *Orders) asMuch(st *Order, like func(*cluster.Group) bool) (price float64, of cluster.GroupID) {
 	for _, g := range o.Snapshot.Groups {
 		if g.PriceUSDPerHour <= 0 || g.Template == nil || place.Weight(g.Template.Status.Allocatable) == 0 || !like(g) {

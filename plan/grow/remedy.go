@@ -94,8 +94,8 @@ func (s *standing) note(key string, code reason.Code, facts ...any) *reason.Reas
 	return r
 }
 
-// labels are the labels that the group's machines lack for the pods, as changes; size says whether it takes another size. It is not ok where one
-// label would have to have two values.
+// labels are the labels that the group's machines lack for the pods, as changes; size says whether it takes another size. It is not ok
+// where one label would have to have two values.
 func (s *standing) labels(q *inquiry) (changes []string, size, ok bool) {
 	unmet, ok := scheduling.Unmet(q.pod.Class, s.Template.Labels)
 	changed := maps.Clone(s.Template.Labels)
@@ -198,8 +198,8 @@ func holds(room, needs []int64) bool {
 }
 
 // makeRooms works out what an empty machine of every size would have left, by dimension. Its daemons take what they take of the group's
-// machines; what these hold back for themselves it holds back as well, and more in proportion when it is larger. What is no matter of the size
-// is left open.
+// machines; what these hold back for themselves it holds back as well, and more in proportion when it is larger. What is no matter of the
+// size is left open.
 func (s *standing) makeRooms(d *Stuck) {
 	resources := d.Check.Resources()
 	own := s.Sizes.Find(s.Size)

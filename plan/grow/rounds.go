@@ -102,7 +102,8 @@ func (gs *Rounds) halfGangs() []*place.Gang {
 	return halves
 }
 
-// leaveOutHalf leaves out a gang that got too few places, and keeps why: some of its pods are not sluice's to place yet, or there is no room.
+// leaveOutHalf leaves out a gang that got too few places, and keeps why: some of its pods are not sluice's to place yet, or there is no
+// room.
 func (gs *Rounds) leaveOutHalf(g *place.Gang) {
 	t := gs.Tally(g.Demands)
 	switch {

@@ -10,7 +10,8 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// Likeness is what makes groups similar: a node such as the next machine of a group will become, and what the daemons on it leave to others.
+// Likeness is what makes groups similar: a node such as the next machine of a group will become, and what the daemons on it leave to
+// others.
 type Likeness struct {
 	Node    *corev1.Node
 	Free    corev1.ResourceList
@@ -35,8 +36,8 @@ var differing = []string{
 // Similar says whether two groups are alike enough to share a growth: their nodes are of one pool; or have equal capacity, memory aside,
 // of which as of what pods may use and of what daemons leave a share may differ, and equal labels but for those that differ by nature.
 //
-// Where one has been learned and of the other there is the cloud's word alone, machines of one size are the same: what firmware and kernel keep of
-// the memory is known of the one and not of the other.
+// Where one has been learned and of the other there is the cloud's word alone, machines of one size are the same: what firmware and kernel
+// keep of the memory is known of the one and not of the other.
 func Similar(a, b Likeness, by policy.Balance) bool {
 	if a.Node == nil || b.Node == nil {
 		return false

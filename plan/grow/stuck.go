@@ -15,8 +15,8 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// Misses is why groups do not hold the pods that are stuck. What was found of pods that do not mind others holds for as long as the groups stand
-// as they do.
+// Misses is why groups do not hold the pods that are stuck. What was found of pods that do not mind others holds for as long as the groups
+// stand as they do.
 type Misses struct {
 	allowed   *policy.Policy
 	standings []*standing                // of the snapshot's groups, as they stood last
@@ -169,8 +169,8 @@ func (m *Misses) find(d *Stuck, stuck []*wanted) []*missed {
 	return found
 }
 
-// later are the kinds of pods that are not asked about, nil where all are: those whose oldest pod is younger than the oldest ones of as many kinds as
-// [mostAsked] allows. So a tenant whose pods no group holds does not take the time and the memory of the others'.
+// later are the kinds of pods that are not asked about, nil where all are: those whose oldest pod is younger than the oldest ones of as
+// many kinds as [mostAsked] allows. So a tenant whose pods no group holds does not take the time and the memory of the others'.
 func (m *Misses) later(d *Stuck, stuck []*wanted) map[int]bool {
 	most := max(1, mostAsked/max(1, len(m.standings)))
 	if len(stuck) <= most {
@@ -224,7 +224,8 @@ type inquiry struct {
 	told    []int   // the nearest groups, by their place, nearest first
 }
 
-// mostAsked is for how many pods of different kinds, times the groups, a cycle finds out why no group holds them: for some 5,000 where there are 50 groups.
+// mostAsked is for how many pods of different kinds, times the groups, a cycle finds out why no group holds them: for some 5,000 where
+// there are 50 groups.
 const mostAsked = 250_000
 
 // mostTold is how many groups tell a pod why they do not hold it. Words are what a stuck pod costs: those of 50 groups take 90 kB.
@@ -312,8 +313,8 @@ func (s *standing) limited(d *Stuck) *reason.Reason {
 	return s.limit
 }
 
-// nearest sums up an inquiry but for its words, and finds the groups that come nearest to holding the pods: those that would do and may not grow, then those
-// that refuse them, by how many reasons they have and how much they lack.
+// nearest sums up an inquiry but for its words, and finds the groups that come nearest to holding the pods: those that would do and may not
+// grow, then those that refuse them, by how many reasons they have and how much they lack.
 func (m *Misses) nearest(d *Stuck, q *inquiry) *missed {
 	a := &missed{}
 	held, unread := false, []string(nil)

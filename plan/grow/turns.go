@@ -15,9 +15,9 @@ type turns struct {
 	limits *Limits
 }
 
-// reach opens the group's next machines until one takes a pod of the demand; none when no zone's would, when a limit forbids it, or when more
-// machines would stand there for nobody than the group has zones. total is what the cluster has, extra how many machines the group is about to
-// add beyond it.
+// reach opens the group's next machines until one takes a pod of the demand; none when no zone's would, when a limit forbids it, or when
+// more machines would stand there for nobody than the group has zones. total is what the cluster has, extra how many machines the group is
+// about to add beyond it.
 func (tu *turns) reach(st *Order, w *wanted, total Totals, extra int) []scheduling.Handle {
 	undo := tu.Check.Mark()
 	var open []scheduling.Handle

@@ -19,9 +19,9 @@ func (b Backoff) lengthened(r Result, allowed *policy.Policy) Backoff {
 	return Backoff{Until: r.At.Add(length), Length: length, Last: r.At, Code: r.Code, Message: r.Message}
 }
 
-// backoffAfter is the back-off after a failed growth. A lost race needs none: the next cycle plans from a new read. One of which the cloud says that a
-// read does not help, and further ones in a row, pause longer and longer, up to a minute (S-31). A passing fault and a throttle end by themselves and do not lengthen the next
-// back-off.
+// backoffAfter is the back-off after a failed growth. A lost race needs none: the next cycle plans from a new read. One of which the cloud
+// says that a read does not help, and further ones in a row, pause longer and longer, up to a minute (S-31). A passing fault and a throttle
+// end by themselves and do not lengthen the next back-off.
 func backoffAfter(b Backoff, a action.SetCapacity, r Result, races int, allowed *policy.Policy) Backoff {
 	pause := transientPause
 	switch r.Kind {
@@ -80,7 +80,8 @@ func (b Backoff) Failed(f cluster.Failure, has, asked int, allowed *policy.Polic
 	return out
 }
 
-// from is the back-off that another process began, in one that begins now: it lasts no longer than it was meant to, however far ahead that one's clock was.
+// from is the back-off that another process began, in one that begins now: it lasts no longer than it was meant to, however far ahead that
+// one's clock was.
 func (b Backoff) from(now time.Time) Backoff {
 	if b.Last.After(now) {
 		b.Until, b.Last = now.Add(b.Until.Sub(b.Last)), now

@@ -10,7 +10,8 @@ import (
 // Until is when the pause ends.
 func (c Cooldown) Until() time.Time { return c.at.Add(c.Delay) }
 
-// CoolsDown says whether nothing is removed now after a growth, a deletion or a failure. It is false where each group has delays of its own.
+// CoolsDown says whether nothing is removed now after a growth, a deletion or a failure. It is false where each group has delays of its
+// own.
 func (m Memory) CoolsDown(r policy.Removal, now time.Time) bool {
 	_, on := m.Cooldown(r, "", now)
 	return on && !r.Delay.Local

@@ -21,7 +21,8 @@ func (c Cordoned) evicted(r Result, cycle time.Time, allowed *policy.Policy) Cor
 // cordon notes when a node was cordoned, and what became of it since.
 func (m *Memory) cordon(node string, c Cordoned) { m.Cordoned = With(m.Cordoned, node, c) }
 
-// Jumped is the memory after the clock of this process was put forward, while it ran: what is measured between two cycles began as much later.
+// Jumped is the memory after the clock of this process was put forward, while it ran: what is measured between two cycles began as much
+// later.
 func (m Memory) Jumped(by time.Duration) Memory {
 	if by <= 0 || len(m.Cordoned) == 0 {
 		return m

@@ -20,9 +20,9 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// Memory is what one cycle leaves to the next and the cluster does not show, in parts, each of which has one phase that writes it. Losing it is safe: timers
-// start anew. It is a value; [plan.Decide] and [Memory.After] return changed copies, which share their maps for as long as these are the same: nobody else
-// may change them.
+// Memory is what one cycle leaves to the next and the cluster does not show, in parts, each of which has one phase that writes it. Losing
+// it is safe: timers start anew. It is a value; [plan.Decide] and [Memory.After] return changed copies, which share their maps for as long
+// as these are the same: nobody else may change them.
 type Memory struct {
 	Placing
 	Growing
@@ -89,9 +89,10 @@ type GroupMemory struct {
 	Astray  map[string]Backoff `json:"astray,omitempty"`
 }
 
-// Places are where a cycle saw room for the pods that wait. The next cycle lets them keep it for as long as they fit there. The machines that
-// are coming were chosen for pods that share them in a certain way. Were these pods to look for room anew, each on the first machine that
-// takes it, they would share otherwise, some would be left over, and further machines would be bought for them (S-34). A value is never changed.
+// Places are where a cycle saw room for the pods that wait. The next cycle lets them keep it for as long as they fit there. The machines
+// that are coming were chosen for pods that share them in a certain way. Were these pods to look for room anew, each on the first machine
+// that takes it, they would share otherwise, some would be left over, and further machines would be bought for them (S-34). A value is
+// never changed.
 type Places struct {
 	// Nodes are names of nodes and, as [place.comingName] has them, of machines that are coming.
 	Nodes []string `json:"nodes"`
@@ -193,8 +194,8 @@ type Backoff struct {
 	Ceiling int `json:"ceiling,omitempty"`
 }
 
-// Breaker counts machines of a group that never became Ready nodes, since one did. When it is open, the group gets one machine at a time: the next one
-// tells whether they join again. The last that did not is kept for a while, so that somebody can find out why.
+// Breaker counts machines of a group that never became Ready nodes, since one did. When it is open, the group gets one machine at a time:
+// the next one tells whether they join again. The last that did not is kept for a while, so that somebody can find out why.
 type Breaker struct {
 	Machines int       `json:"machines,omitempty"` // at most [BreaksAt]
 	Last     time.Time `json:"last,omitzero"`      // when the last of them began to be waited for
@@ -203,8 +204,8 @@ type Breaker struct {
 
 }
 
-// Cordoned is by when a cordoned node was cordoned, as this process knows it: the taint says since when by the clock of the process that put it there, and the
-// pause after it is measured by one clock.
+// Cordoned is by when a cordoned node was cordoned, as this process knows it: the taint says since when by the clock of the process that
+// put it there, and the pause after it is measured by one clock.
 type Cordoned struct {
 	Said time.Time `json:"said"` // what the taint says
 	By   time.Time `json:"by"`   // not later than this, by the clock of this process
@@ -212,10 +213,10 @@ type Cordoned struct {
 	Refused Backoff `json:"refused,omitzero"` // from evicting its pods
 }
 
-// Consolidation moves pods that run well, only because the same could run for less. It is opt-in, one node at a time, and only when nothing else
-// moves: a node whose pods all fit onto others, or onto others and one machine of another size that costs less. What that saves within the
-// time for which it is expected to last must be worth more than moving costs. A replacement is bought first; when it is Ready, and the pods
-// still fit, the node is cordoned as any other.
+// Consolidation moves pods that run well, only because the same could run for less. It is opt-in, one node at a time, and only when nothing
+// else moves: a node whose pods all fit onto others, or onto others and one machine of another size that costs less. What that saves within
+// the time for which it is expected to last must be worth more than moving costs. A replacement is bought first; when it is Ready, and the
+// pods still fit, the node is cordoned as any other.
 
 // Consolidation is what one cycle leaves to the next of a node that could be emptied for a saving.
 type Consolidation struct {
@@ -271,8 +272,8 @@ type Slice struct {
 	Amount float64   `json:"amount"`
 }
 
-// Answer is what became of an [action.AskExpander]. It holds for one cycle, and for the groups that were offered: how many machines each would
-// add may have changed, since pods come while the server thinks, and asking anew for each of them would never end.
+// Answer is what became of an [action.AskExpander]. It holds for one cycle, and for the groups that were offered: how many machines each
+// would add may have changed, since pods come while the server thinks, and asking anew for each of them would never end.
 type Answer struct {
 	Offered []cluster.GroupID `json:"offered"` // sorted
 	Keep    []cluster.GroupID `json:"keep,omitempty"`

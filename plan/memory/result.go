@@ -105,11 +105,12 @@ const (
 	Asked    Status = "asked"    // it was sent, and the cloud has not answered yet: what it shows tells, and a growth counts until then
 )
 
-// lasting are the properties for which the guard refuses a growth of a group again in the next cycle: because of machines that the cloud's answers do not show.
+// lasting are the properties for which the guard refuses a growth of a group again in the next cycle: because of machines that the cloud's
+// answers do not show.
 var lasting = map[string]bool{"S-01": true, "S-04": true, "S-06": true, "S-11": true, "S-35": true}
 
-// transientPause is how long a group rests after a passing fault of the cloud, and longestRest what the rest after deletions that fail may come to,
-// however short the first back-off of growth is.
+// transientPause is how long a group rests after a passing fault of the cloud, and longestRest what the rest after deletions that fail may
+// come to, however short the first back-off of growth is.
 const (
 	transientPause = 10 * time.Second
 	longestRest    = 5 * time.Minute

@@ -10,8 +10,8 @@ import (
 )
 
 // Spend is the memory after what happened since the last cycle was counted for every ceiling with a window: machines that were granted, and
-// what running ones cost, by the minute begun: what is handed on to the next process is not written in each cycle. A pause of more than an hour is paid for one
-// hour: nobody knows what ran then.
+// what running ones cost, by the minute begun: what is handed on to the next process is not written in each cycle. A pause of more than an
+// hour is paid for one hour: nobody knows what ran then.
 func (m Memory) Spend(s *cluster.Snapshot, allowed *policy.Policy) Memory {
 	elapsed, until := time.Duration(0), m.PaidUntil
 	switch late := s.Time.Sub(until); {

@@ -298,8 +298,9 @@ func Moving(v *Facts) []*cluster.Pod {
 	return slices.DeleteFunc(slices.Clone(v.Movers), stays)
 }
 
-// Consent is what the policy and the budgets' selectors say of a node's pods. Time that passes takes no consent back: a pod that may be evicted
-// now may be so later. It holds from then on, and as long as the budgets and the pods' controllers are the same: see [plan.Planner.begin].
+// Consent is what the policy and the budgets' selectors say of a node's pods. Time that passes takes no consent back: a pod that may be
+// evicted now may be so later. It holds from then on, and as long as the budgets and the pods' controllers are the same: see
+// [plan.Planner.begin].
 type Consent struct {
 	Known    bool
 	Since    time.Time

@@ -8,8 +8,8 @@ import (
 	"sluice.dev/sluice/plan/memory"
 )
 
-// NoticeLost notes the machines without a node that are lost, as the ledger has it. They are not counted on, since a kubelet that runs does not register again by
-// itself.
+// NoticeLost notes the machines without a node that are lost, as the ledger has it. They are not counted on, since a kubelet that runs does
+// not register again by itself.
 func (d *View) NoticeLost() {
 	if d.Fleet == nil {
 		return
@@ -29,9 +29,9 @@ func (d *View) NoticeLost() {
 	}
 }
 
-// waitedFor says whether a machine that is no node has a time in which it is to become one. One that the cloud has taken away and kept, switched off, has
-// it as well: in a group that is known to be this cluster's it is nobody else's, and takes up the room of one that runs. One beside control-plane nodes has
-// none: it may run the control plane without being a node.
+// waitedFor says whether a machine that is no node has a time in which it is to become one. One that the cloud has taken away and kept,
+// switched off, has it as well: in a group that is known to be this cluster's it is nobody else's, and takes up the room of one that runs.
+// One beside control-plane nodes has none: it may run the control plane without being a node.
 func waitedFor(g *GroupFacts, in *cluster.Instance) bool {
 	return !g.Servers && (in.State.Expected() || g.Spot && g.Joined && in.State == cluster.StateStopped)
 }
@@ -57,8 +57,8 @@ func (d *View) NoticeRestarts() {
 	}
 }
 
-// Restarts says whether the machine of a node that is not Ready has been started again, and is still to have the time of a new one: it runs some time before its
-// kubelet reports.
+// Restarts says whether the machine of a node that is not Ready has been started again, and is still to have the time of a new one: it runs
+// some time before its kubelet reports.
 func (d *View) Restarts(n *cluster.Node) bool {
 	in := n.Instance
 	if in == nil || !in.State.Expected() {
@@ -91,8 +91,9 @@ func (d *View) hereOf(st *GroupFacts) (n int) {
 }
 
 // Comes says whether a machine without a node is expected to become one. Where more Node objects are gone than may be not Ready, somebody
-// deletes them by mistake: then their machines are waited for, and not bought again. Nor does one that has been kept from joining by its name for too long,
-// nor one that a Ready node could be already, while there are few such in its group: what is bought in their place may be no better.
+// deletes them by mistake: then their machines are waited for, and not bought again. Nor does one that has been kept from joining by its
+// name for too long, nor one that a Ready node could be already, while there are few such in its group: what is bought in their place may
+// be no better.
 func (d *View) Comes(st *GroupFacts, in *cluster.Instance) bool {
 	if !in.State.Expected() || st.Servers || d.Overdue(st, in) || d.NameTaken(in) != nil && d.TimeUp(in.Created) {
 		return false

@@ -9,8 +9,8 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// Parks says whether the node's machine is parked when it leaves. A pod that goes with it would stay bound to the Node object for as long as that is there, and
-// nobody would make it again, and a volume that is attached still would not come off: then the machine is deleted.
+// Parks says whether the node's machine is parked when it leaves. A pod that goes with it would stay bound to the Node object for as long
+// as that is there, and nobody would make it again, and a volume that is attached still would not come off: then the machine is deleted.
 func (d *View) Parks(st *GroupFacts, n *cluster.Node) bool {
 	return st.Parks && len(d.Attachments()[n.Name()]) == 0 && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() })
 }

@@ -10,8 +10,8 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// ofIncumbent says that cluster-autoscaler has begun to remove the node: it is left to it while it does so, and given back when it began before this sluice led,
-// as cluster-autoscaler does itself when it begins to lead.
+// ofIncumbent says that cluster-autoscaler has begun to remove the node: it is left to it while it does so, and given back when it began
+// before this sluice led, as cluster-autoscaler does itself when it begins to lead.
 func (d *View) ofIncumbent(n *cluster.Node) *reason.Reason {
 	since, incumbent := cluster.IncumbentSince(n.Object)
 	switch {

@@ -28,8 +28,9 @@ func (d *View) TimeUp(since time.Time) bool {
 	return !d.Now.Before(due)
 }
 
-// A machine is late that has had three times as long as the longest that its group, or else its size, has shown to take. Pods that wait for it then ask the
-// other groups; those that no other group helps go on waiting for it. When it joins after all it is a node as any other, and what it took is learned.
+// A machine is late that has had three times as long as the longest that its group, or else its size, has shown to take. Pods that wait for
+// it then ask the other groups; those that no other group helps go on waiting for it. When it joins after all it is a node as any other,
+// and what it took is learned.
 const (
 	lateTimes = 3
 	leastLate = 3 * time.Minute
@@ -38,8 +39,8 @@ const (
 // longestKept is how long what a machine took is remembered when none that is there took as long.
 const longestKept = memory.Day
 
-// LearnBoots remembers how long machines took. Groups without nodes keep what is known of them. It looks only while machines are without a node,
-// nodes are not Ready, or a Ready one is young.
+// LearnBoots remembers how long machines took. Groups without nodes keep what is known of them. It looks only while machines are without a
+// node, nodes are not Ready, or a Ready one is young.
 func (d *View) LearnBoots() {
 	joins := func(g *cluster.Group) bool {
 		return len(d.groups[g.ID].Unregistered) > 0 || g.Learned != nil && d.Now.Sub(g.Learned.Born) < d.Policy.Growth.Node.ProvisionTime
@@ -68,7 +69,8 @@ func (d *View) LearnBoots() {
 	}
 }
 
-// LongestBoot is the longest that machines of the group took, or of another group of its size where its own have shown nothing; 0 when nothing is known.
+// LongestBoot is the longest that machines of the group took, or of another group of its size where its own have shown nothing; 0 when
+// nothing is known.
 func (d *View) LongestBoot(st *GroupFacts) time.Duration {
 	if b := d.Memory.Groups[st.ID].Boot; b.Longest > 0 && strings.EqualFold(b.Size, st.Size) {
 		return b.Longest
@@ -82,7 +84,8 @@ func (d *View) LongestBoot(st *GroupFacts) time.Duration {
 	return longest
 }
 
-// IsLate says whether a machine without a node is late, and after how long it is. One that is lost was a node, and one that a node could be may be none.
+// IsLate says whether a machine without a node is late, and after how long it is. One that is lost was a node, and one that a node could be
+// may be none.
 func (d *View) IsLate(st *GroupFacts, in *cluster.Instance) (limit time.Duration, late bool) {
 	since, longest := d.Waits(in), d.LongestBoot(st)
 	if since.IsZero() || longest == 0 || d.lost[in.UID] || d.Suspect(in) != nil {
@@ -116,8 +119,8 @@ func (d *View) LastJoin(g cluster.GroupID) (at time.Time) {
 	return at
 }
 
-// Foreign says that machines of the group may be another cluster's, so that none of them is deleted; nil when there are none, or when the operator has
-// said which cluster the groups belong to (S-22).
+// Foreign says that machines of the group may be another cluster's, so that none of them is deleted; nil when there are none, or when the
+// operator has said which cluster the groups belong to (S-22).
 func (d *View) Foreign(st *GroupFacts) *reason.Reason {
 	if st.Joined || d.Policy.ClusterID != "" {
 		return nil
@@ -142,7 +145,8 @@ func (d *View) NeverJoined(about reason.Ref, in *cluster.Instance) reason.Reason
 	return reason.New(code, about, "age", d.Waited(in), "limit", d.Policy.Growth.Node.ProvisionTime)
 }
 
-// NameTaken says which node of an earlier machine has the machine's name, nil when none has: a server of K3s lets no second one of a name join.
+// NameTaken says which node of an earlier machine has the machine's name, nil when none has: a server of K3s lets no second one of a name
+// join.
 func (d *View) NameTaken(in *cluster.Instance) *reason.Reason {
 	n := d.Suspect(in)
 	if n == nil || !n.Replaced() {
@@ -155,8 +159,8 @@ func (d *View) NameTaken(in *cluster.Instance) *reason.Reason {
 	return new(reason.New(reason.MachineNameTaken, about, "node", n.Name()))
 }
 
-// Suspect is a node that could be this machine although it is not joined to it, nil when there is none (S-12). A node that is joined to
-// its one machine could be no other, unless it has its name, and one that could be none of those listed belongs to a group by its name alone.
+// Suspect is a node that could be this machine although it is not joined to it, nil when there is none (S-12). A node that is joined to its
+// one machine could be no other, unless it has its name, and one that could be none of those listed belongs to a group by its name alone.
 func (d *View) Suspect(in *cluster.Instance) *cluster.Node {
 	if n := d.Snapshot.Node(strings.ToLower(in.ComputerName)); n != nil && n.Instance != nil && n.CouldBe(in) {
 		return n

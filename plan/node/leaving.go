@@ -65,8 +65,8 @@ func (d *View) Needed(g *GroupFacts, e Exit, with *fleet.Batch, n int) *reason.R
 	return new(reason.New(reason.GroupAtMin, about, "capacity", g.Capacity, "min", g.Min))
 }
 
-// marked notes of a node by its machine's state that the mark on it is to be changed: that of a machine which is parked is cordoned, and one that stays
-// bears no mark of its removal by somebody else.
+// marked notes of a node by its machine's state that the mark on it is to be changed: that of a machine which is parked is cordoned, and
+// one that stays bears no mark of its removal by somebody else.
 func marked(n *cluster.Node) (changed bool) {
 	removal, on := cluster.RemovalOf(n.Object)
 	_, incumbent := cluster.IncumbentSince(n.Object)
@@ -79,7 +79,8 @@ func marked(n *cluster.Node) (changed bool) {
 	return n.Instance.State != cluster.StateDeleting && (n.Marked.UID != "" || incumbent)
 }
 
-// Departed says whether nothing but the Node object may be left of the node: its machine is gone, or on its way out and in no list. It counts as no node.
+// Departed says whether nothing but the Node object may be left of the node: its machine is gone, or on its way out and in no list. It
+// counts as no node.
 func (d *View) Departed(n *cluster.Node) bool {
 	if n.Instance != nil || n.Parked.UID != "" {
 		return false

@@ -1,5 +1,5 @@
-// Package node is what nodes and groups show by themselves, looked at once a cycle, with the one memo of it. Nobody's wishes are in it: what pods want, what
-// is added and what leaves is decided by the packages that import it.
+// Package node is what nodes and groups show by themselves, looked at once a cycle, with the one memo of it. Nobody's wishes are in it:
+// what pods want, what is added and what leaves is decided by the packages that import it.
 //
 //	subject   what is said here
 //	node      left alone (untouched), starting, parked, or with pods that have to leave before its machine may go
@@ -131,7 +131,8 @@ type Memo struct {
 	Passing  []int            // of these, those that time alone made other ones when all were looked at last
 }
 
-// contract is what the safety contract says of a group within one cycle, by the ledger of machines. The zero value forbids nothing: nobody keeps a ledger.
+// contract is what the safety contract says of a group within one cycle, by the ledger of machines. The zero value forbids nothing: nobody
+// keeps a ledger.
 type contract struct {
 	Leaving *fleet.Batch // machines whose nodes are cordoned, or are about to be
 	Leave   *fleet.Batch // machines whose removal this cycle asks for

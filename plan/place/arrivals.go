@@ -45,9 +45,9 @@ func (cm *Arrivals) Arriving(n *cluster.Node) bool {
 	return cm.Starting(n) && n.Instance != nil && n.Instance.State.Expected() && !leaves && !n.Object.Spec.Unschedulable
 }
 
-// expected counts the machines of a group that have no node yet but should become one: those listed as creating or running
-// that are neither late nor overdue, those that are started again and whose nodes are not Ready yet and have no pods that stay, and those that capacity promises beyond the list. It also
-// counts those of them that the cloud was asked for and has not answered about.
+// expected counts the machines of a group that have no node yet but should become one: those listed as creating or running that are neither
+// late nor overdue, those that are started again and whose nodes are not Ready yet and have no pods that stay, and those that capacity
+// promises beyond the list. It also counts those of them that the cloud was asked for and has not answered about.
 func (cm *Arrivals) expected(st *Incoming) (machines, unanswered int) {
 	if !st.Usable() && !st.AwaitsAnswer() && !cm.promises(st) {
 		return 0, 0
@@ -79,8 +79,8 @@ func (cm *Arrivals) expected(st *Incoming) (machines, unanswered int) {
 	return listed + sure + unanswered, unanswered
 }
 
-// promises says whether what is coming of a group still counts while the cloud does not answer about it: until machines that were granted last have had
-// their time, unless a failure came since. Nobody is bought a second machine because a list is late (S-34).
+// promises says whether what is coming of a group still counts while the cloud does not answer about it: until machines that were granted
+// last have had their time, unless a failure came since. Nobody is bought a second machine because a list is late (S-34).
 func (cm *Arrivals) promises(st *Incoming) bool {
 	m := cm.Memory.Groups[st.ID]
 	return st.Lapsed() && !m.Noticed.After(m.Requested) && !cm.TimeUp(m.Requested)

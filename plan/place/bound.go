@@ -11,8 +11,9 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// MostWork bounds what one decision looks at: how often pods of one class are compared with an empty machine of a group or, where other pods decide about
-// them, with another such class. That takes some two seconds. Work is counted, not time, so that a journal replays exactly.
+// MostWork bounds what one decision looks at: how often pods of one class are compared with an empty machine of a group or, where other
+// pods decide about them, with another such class. That takes some two seconds. Work is counted, not time, so that a journal replays
+// exactly.
 //
 // Pods beyond it wait for a later cycle:
 //
@@ -22,7 +23,8 @@ import (
 //	the others                             then, from where the last cycle stopped
 const MostWork = 2_500_000
 
-// nodesAtOnce is how many nodes are looked through in the time of one comparison with an empty machine: 5,000 nodes take 0.13 ms for a class that fits none.
+// nodesAtOnce is how many nodes are looked through in the time of one comparison with an empty machine: 5,000 nodes take 0.13 ms for a
+// class that fits none.
 const nodesAtOnce = 16
 
 // Bound has pods wait for a later cycle that would take more than [MostWork].

@@ -180,8 +180,8 @@ func (d *Room) demandsOf(settled func(i int, p *cluster.Pod) bool) []*Demand {
 	return all
 }
 
-// NoteAsking notes the pods of gangs that are not whole, for which nodes are kept as long as machines are. Every other pod has its place, or fits no
-// node.
+// NoteAsking notes the pods of gangs that are not whole, for which nodes are kept as long as machines are. Every other pod has its place,
+// or fits no node.
 func (d *Room) NoteAsking() {
 	for _, dm := range d.Demands {
 		if g := dm.Gang; g == nil || g.Out == nil || g.Given || dm.Claim != nil && !dm.Claim.Asks || dm.Of.Gated() && !dm.Of.AwaitsCapacity() || d.expendable(dm) {

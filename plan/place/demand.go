@@ -11,7 +11,7 @@ import (
 // have waited longest are served first.
 type Demand struct {
 	Of       *cluster.Class
-	Eldest   int               // the place of one of them in [Room.Waiting], whether or not it is among pods
+	Eldest   int               // the place of one of them in [Queue.Waiting], whether or not it is among pods
 	Pods     []int             // their places there that may be served, the oldest first
 	Served   int               // how many of them, from the first on, have their verdict
 	Judged   bool              // the scheduler has found no node for them, or they wait behind sluice's gate; no group grows for others

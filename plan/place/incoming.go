@@ -97,8 +97,8 @@ func (st *Incoming) Sites() []string {
 	return sites
 }
 
-// rotation is the order in which the machines of a group that spans zones come up in them: see [cluster.NextZone]. It says nothing but that,
-// so that whoever takes back what was opened need not take back what was asked of it.
+// rotation is the order in which the machines of a group that spans zones come up in them: see [cluster.NextZone]. It says nothing but
+// that, so that whoever takes back what was opened need not take back what was asked of it.
 type rotation struct {
 	Zones []string       // in which machines are expected to come up
 	known []string       // zones of the machines that are opened first: those in flight that are listed, then parked ones, which a growth starts
@@ -136,8 +136,8 @@ func (r *rotation) after(opened int) map[string]int {
 // farthest is as far as one looks for the turn of a zone.
 const farthest = 1000
 
-// until is how many machines have to be opened, after so many, until n of them are in the zone; [farthest] when it takes more or the zone is
-// passed over.
+// until is how many machines have to be opened, after so many, until n of them are in the zone; [farthest] when it takes more or the zone
+// is passed over.
 func (r *rotation) until(opened int, zone string, n int) int {
 	for i := range farthest {
 		if n <= 0 {

@@ -108,8 +108,8 @@ func (mc *Machines) Template(st *Incoming, zone string) *scheduling.Template {
 	return t
 }
 
-// volumeLimit is how many volumes the group's next machine can attach: the most that kubelets of its nodes say of a driver, or said when there were
-// some, else what the cloud says of the size. 0 is no limit.
+// volumeLimit is how many volumes the group's next machine can attach: the most that kubelets of its nodes say of a driver, or said when
+// there were some, else what the cloud says of the size. 0 is no limit.
 func (mc *Machines) volumeLimit(st *Incoming) int {
 	if mc.attach == nil {
 		mc.attach = map[cluster.GroupID]int{}

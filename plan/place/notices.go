@@ -40,8 +40,8 @@ func (d *Room) demandPlaces() (further []*Demand) {
 }
 
 // expelled are the pods that leave machines about which the cloud has announced that they stop: they want another place, though they run
-// still, since a disruption budget may keep them where they are until they have one. Pods that the policy keeps are not among them: they may
-// end in time. Where the pods were is pretended to be free of them.
+// still, since a disruption budget may keep them where they are until they have one. Pods that the policy keeps are not among them: they
+// may end in time. Where the pods were is pretended to be free of them.
 func (d *Room) expelled() []*cluster.Pod {
 	var all []*cluster.Pod
 	for _, n := range d.Memo.Noticed {

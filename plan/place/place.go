@@ -1,5 +1,6 @@
-// Package place finds room for pods that wait, in this order: reservations of the last cycle, nodes that are there, nodes on their way out, which a pod takes
-// back, and machines that are coming. What is left over needs a machine. It changes the room that package grow goes on with. Where a new rule goes:
+// Package place finds room for pods that wait, in this order: reservations of the last cycle, nodes that are there, nodes on their way out,
+// which a pod takes back, and machines that are coming. What is left over needs a machine. It changes the room that package grow goes on
+// with. Where a new rule goes:
 //
 //	which pods wait, and in what order        collect.go
 //	pods that only count together             gang.go

@@ -127,8 +127,8 @@ func (rs *Reservations) moveIn(names []string, on []scheduling.Handle) {
 	}
 }
 
-// keepPlaces lets pods of these demands keep their places on nodes of the row. Of several demands of one class those that come later have what
-// is left.
+// keepPlaces lets pods of these demands keep their places on nodes of the row. Of several demands of one class those that come later have
+// what is left.
 func keepPlaces(row *scheduling.Row, demands []*Demand, of func(b *reserved) *[]scheduling.Seat, kept func(dm *Demand, h scheduling.Handle, n int)) {
 	for _, dm := range demands {
 		if dm.reserved == nil {
@@ -187,8 +187,8 @@ type used struct {
 	name string
 }
 
-// usedNodes are those on which pods that keep their places have them, in the order of names. Machines that are being added are named as they
-// will be called when they are coming.
+// usedNodes are those on which pods that keep their places have them, in the order of names. Machines that are being added are named as
+// they will be called when they are coming.
 func (rs *Reservations) usedNodes() []used {
 	var takes []bool // by handle; nil for none at all
 	for _, dm := range rs.room.Demands {

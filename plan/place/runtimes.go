@@ -18,8 +18,8 @@ import (
 // RunTimes are how long pods run, as far as that was learned.
 type RunTimes struct{ *node.View }
 
-// wider names what an owner is one of, the nearest first: the owners whose names differ only in a number at the end, as those of Jobs of one
-// series do, and all of its namespace.
+// wider names what an owner is one of, the nearest first: the owners whose names differ only in a number at the end, as those of Jobs of
+// one series do, and all of its namespace.
 func wider(owner string) []string {
 	namespace, _, _ := strings.Cut(owner, "/")
 	if series := strings.TrimRight(owner, "0123456789"); series != owner {
@@ -28,9 +28,9 @@ func wider(owner string) []string {
 	return []string{namespace + "/*"}
 }
 
-// Learn watches pods whose run times somebody may ask for: those that a drain target concerns. A run lasts from the pod's
-// start to the first cycle that does not see it any more. Only pods that have just begun are taken up: of pods that began together those that run
-// still are the long ones. Pods that somebody deletes and those of nodes that go are not counted, for they may not have ended by themselves.
+// Learn watches pods whose run times somebody may ask for: those that a drain target concerns. A run lasts from the pod's start to the
+// first cycle that does not see it any more. Only pods that have just begun are taken up: of pods that began together those that run still
+// are the long ones. Pods that somebody deletes and those of nodes that go are not counted, for they may not have ended by themselves.
 func (rt *RunTimes) Learn() {
 	if len(rt.Policy.Growth.DrainTargets) == 0 {
 		rt.Memory.Runs = nil

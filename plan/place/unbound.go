@@ -64,7 +64,8 @@ func (ub *Unbound) leave() {
 	}
 }
 
-// isLeft says whether the pod that waits there holds no node and makes no group grow, as its scheduler does not bind it. It gets its verdict.
+// isLeft says whether the pod that waits there holds no node and makes no group grow, as its scheduler does not bind it. It gets its
+// verdict.
 func (ub *Unbound) isLeft(at int, p *cluster.Pod) bool {
 	u := ub.Memory.Unbound[string(p.UID)]
 	if !u.Left(ub.Now) {

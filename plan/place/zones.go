@@ -49,7 +49,8 @@ func (mc *Machines) rotate(st *Incoming) *rotation {
 	return r
 }
 
-// zonesOf are the zones in which the group's next machines are expected: all of its zones but those that are passed over, while another is left.
+// zonesOf are the zones in which the group's next machines are expected: all of its zones but those that are passed over, while another is
+// left.
 func (mc *Machines) zonesOf(st *Incoming) []string {
 	zones := slices.DeleteFunc(slices.Clone(st.Zones), func(zone string) bool {
 		until := mc.Memory.Groups[st.ID].Astray[zone].Until

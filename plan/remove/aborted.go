@@ -9,9 +9,10 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// Emptying a node comes to nothing when a pod needs the node again before it is empty, or when the drain is given up, whatever for. Mostly it is one of those that were evicted from it: the
-// scheduler puts pods where it likes, and one that fits few nodes finds the place taken that was meant for it. The same would happen again, for nobody
-// can say where the pods will go the next time: no other node of the group is emptied for a while, twice as long each time (S-31).
+// Emptying a node comes to nothing when a pod needs the node again before it is empty, or when the drain is given up, whatever for. Mostly
+// it is one of those that were evicted from it: the scheduler puts pods where it likes, and one that fits few nodes finds the place taken
+// that was meant for it. The same would happen again, for nobody can say where the pods will go the next time: no other node of the group
+// is emptied for a while, twice as long each time (S-31).
 const (
 	firstAborted = 30 * time.Minute
 	mostAborted  = 24 * time.Hour

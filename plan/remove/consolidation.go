@@ -27,8 +27,8 @@ type consolidation struct {
 	use    *uses
 }
 
-// reserved says whether an idle node is, or may be, the replacement that a consolidation waits for, or has to stay beside it: room that the group's min
-// kept when the replacement was asked for counts, and is there no more if it may go once the group is larger by one.
+// reserved says whether an idle node is, or may be, the replacement that a consolidation waits for, or has to stay beside it: room that the
+// group's min kept when the replacement was asked for counts, and is there no more if it may go once the group is larger by one.
 func (cn *consolidation) reserved(n *cluster.Node) bool {
 	c := &cn.Memory.Consolidation
 	return c.Group != "" && n.Group == c.Group && !c.Asked.IsZero()

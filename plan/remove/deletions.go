@@ -154,8 +154,8 @@ func (dl *deletions) gathersOthers(g *Outgoing) *reason.Reason {
 	return new(reason.New(reason.RemovalGathers, reason.Group(string(g.ID)), "group", g.ID, "others", own.others, "wait", own.until.Sub(dl.Now)))
 }
 
-// queued says whether an empty node has to wait for more than its pause: an earlier deletion of its group is under way, or waits for others. It
-// is none of those in flight.
+// queued says whether an empty node has to wait for more than its pause: an earlier deletion of its group is under way, or waits for
+// others. It is none of those in flight.
 func (dl *deletions) queued(st *candidate) bool {
 	_, gathers := dl.gathers[st.Group]
 	return len(st.Movers) == 0 && (gathers || st.group.Deleting() > 0)

@@ -43,8 +43,8 @@ func (d *Removal) drain(st *candidate, wait time.Time) {
 	d.nodes.judge(st, action.NodeDraining, d.evictions.evict(st, st.Movers, draining)...)
 }
 
-// drainAsked evicts what may go from a node that a person has asked for, as disruption budgets let it, and waits for the rest without an end:
-// work that the policy keeps comes to its own.
+// drainAsked evicts what may go from a node that a person has asked for, as disruption budgets let it, and waits for the rest without an
+// end: work that the policy keeps comes to its own.
 func (d *Removal) drainAsked(st *candidate, wait time.Time) {
 	because := []reason.Reason{reason.New(reason.NodeDraining, reason.Node(st.Name()), "pods", len(st.Movers))}
 	if d.Now.Before(wait) {

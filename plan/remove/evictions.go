@@ -19,8 +19,8 @@ type evictions struct {
 	*orders
 }
 
-// spent says why pods may not be told to leave the node, which is on its way out: its group's budget has been used within its window, whatever for (S-19); nil when
-// nothing is in the way.
+// spent says why pods may not be told to leave the node, which is on its way out: its group's budget has been used within its window,
+// whatever for (S-19); nil when nothing is in the way.
 func (ev *evictions) spent(st *candidate) []reason.Reason {
 	if r := st.group.Contract.Leaving.MayEmpty(fleet.UID(st.Instance.UID)); r != nil {
 		return ev.HeldBy(reason.Node(st.Name()), st.group.GroupFacts, r)
@@ -34,8 +34,8 @@ func (ev *evictions) empties(st *candidate) {
 	st.emptied()
 }
 
-// received says whether a pod runs on the node that a drain has made homeless since then. What was seen of the node before is no evidence that it may
-// go with that pod: else the pod would be moved again at once.
+// received says whether a pod runs on the node that a drain has made homeless since then. What was seen of the node before is no evidence
+// that it may go with that pod: else the pod would be moved again at once.
 func (ev *evictions) received(st *candidate, since time.Time) bool {
 	if len(ev.Memory.Emptied) == 0 {
 		return false
@@ -63,8 +63,8 @@ func (ev *evictions) forgetEmptied() {
 	}
 }
 
-// begunBefore says whether another process began the node's removal, as far as this one knows: that its pods have nowhere to go may come of what only the
-// other one knew, such as their places, and is no sign that it will be so again.
+// begunBefore says whether another process began the node's removal, as far as this one knows: that its pods have nowhere to go may come of
+// what only the other one knew, such as their places, and is no sign that it will be so again.
 func (ev *evictions) begunBefore(st *candidate) bool { return st.Removal.Since.Before(ev.Memory.Since) }
 
 // late says which of the node's pods has not left in its time and ends the drain, nil when none does.
@@ -85,8 +85,8 @@ func (ev *evictions) late(st *candidate) *reason.Reason {
 	return nil
 }
 
-// evict evicts those of a node's pods whose turn it is, as disruption budgets let them, and says why it evicts and what waits. Pods of a later
-// turn leave when these are gone.
+// evict evicts those of a node's pods whose turn it is, as disruption budgets let them, and says why it evicts and what waits. Pods of a
+// later turn leave when these are gone.
 func (ev *evictions) evict(st *candidate, pods []*cluster.Pod, why reason.Reason) []reason.Reason {
 	because := []reason.Reason{why}
 	if _, stops := stopping(st.Node); stops {
@@ -158,8 +158,8 @@ func (ev *evictions) returning(st *candidate) []*cluster.Pod {
 	return all
 }
 
-// clung says which pod that goes with the machine may not go now: its controller speaks for it, or a disruption budget lets fewer go than would at once. Nil
-// when all may.
+// clung says which pod that goes with the machine may not go now: its controller speaks for it, or a disruption budget lets fewer go than
+// would at once. Nil when all may.
 func (ev *evictions) clung(st *candidate) *reason.Reason {
 	all := ev.returning(st)
 	if len(all) == 0 {
@@ -191,7 +191,8 @@ func (ev *evictions) disruptAll(st *candidate) {
 	}
 }
 
-// newcomer is a pod that would go with the machine and came after the node was cordoned: the scheduler wants the node. Nil when there is none.
+// newcomer is a pod that would go with the machine and came after the node was cordoned: the scheduler wants the node. Nil when there is
+// none.
 func (ev *evictions) newcomer(st *candidate) *cluster.Pod {
 	for _, p := range ev.returning(st) {
 		if ev.Policy.Joins(p, st.Where, ev.Now) {

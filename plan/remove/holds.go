@@ -58,8 +58,8 @@ func (hd *holds) forbidden(st *candidate) []reason.Reason {
 	return hd.clusterMinimum(st)
 }
 
-// unrepaired says whether the node is not Ready, would go for that by now, and nothing but its group's min is in the way: nobody replaces it. It is
-// counted.
+// unrepaired says whether the node is not Ready, would go for that by now, and nothing but its group's min is in the way: nobody replaces
+// it. It is counted.
 func (hd *holds) unrepaired(st *candidate, because []reason.Reason) bool {
 	if st.Ready || len(because) == 0 || because[0].Code != reason.GroupAtMin && because[0].Code != reason.GroupBelowMin || hd.Now.Before(st.since.Add(hd.queue.limitOf(st))) {
 		return false
@@ -128,8 +128,8 @@ func (hd *holds) staying() *grow.Totals {
 	return hd.stay
 }
 
-// quorum says why a control-plane node may not leave although such nodes are opted in, nil when it may, and for every other node: one leaves at a
-// time, and those that vote on the cluster's state keep their quorum, counted as if the one that left had a vote still (S-17).
+// quorum says why a control-plane node may not leave although such nodes are opted in, nil when it may, and for every other node: one
+// leaves at a time, and those that vote on the cluster's state keep their quorum, counted as if the one that left had a vote still (S-17).
 func (hd *holds) quorum(st *candidate) *reason.Reason {
 	if !st.Controls {
 		return nil
@@ -167,8 +167,8 @@ func (hd *holds) cools(st *candidate) *reason.Reason {
 	return new(reason.New(reason.RemovalCoolsDown, reason.Node(st.Name()), "until", c.Until().Format(time.RFC3339), "delay", c.Delay, "after", c.After))
 }
 
-// contract says why the safety contract keeps a node whose time has come, so that it is not cordoned for nothing; nil when it does not, or something else is in
-// the way.
+// contract says why the safety contract keeps a node whose time has come, so that it is not cordoned for nothing; nil when it does not, or
+// something else is in the way.
 func (hd *holds) contract(st *candidate, why string, block []reason.Reason) []reason.Reason {
 	if block != nil {
 		return nil

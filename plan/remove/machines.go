@@ -122,8 +122,8 @@ func (mc *machines) Mark() {
 	}
 }
 
-// deleteNode deletes the Node object of a machine that is gone, with what it left behind (S-14). One that somebody has deleted already, and that finalizers
-// hold, is there until they are gone.
+// deleteNode deletes the Node object of a machine that is gone, with what it left behind (S-14). One that somebody has deleted already, and
+// that finalizers hold, is there until they are gone.
 func (mc *machines) deleteNode(st *candidate) {
 	about, was := reason.Node(st.Name()), st.Was()
 	unlisted := reason.New(reason.NodeMachineMissing, about, "group", was.Group)

@@ -46,8 +46,8 @@ func (ns *nodes) judge(st *candidate, outcome action.Outcome, because ...reason.
 	}
 }
 
-// read says of every node whether it could go, and why none may be removed at all, nil when all is well. Cordoned nodes and candidates are left to
-// [Removal.Advance].
+// read says of every node whether it could go, and why none may be removed at all, nil when all is well. Cordoned nodes and candidates are
+// left to [Removal.Advance].
 func (ns *nodes) read() (unhealthy []reason.Reason) {
 	ns.states = make([]*candidate, len(ns.Snapshot.Nodes))
 	ns.removable = make([]*candidate, 0, len(ns.Memo.Watched))
@@ -88,8 +88,8 @@ func (ns *nodes) neededOf(st *candidate, n int) *reason.Reason {
 	return ns.Needed(st.group.GroupFacts, exitOf(st, ""), st.group.Contract.Leaving, n)
 }
 
-// outstays says whether a node's pods have had their time to leave and are still there. It holds up no other node: a tenant's pod, or a Job on a node
-// that a person has asked for, may take days.
+// outstays says whether a node's pods have had their time to leave and are still there. It holds up no other node: a tenant's pod, or a Job
+// on a node that a person has asked for, may take days.
 func (ns *nodes) outstays(st *candidate) bool {
 	return len(st.Movers) > 0 && !ns.Now.Before(st.Removal.Since.Add(ns.Policy.Removal.Drain.Deadline))
 }

@@ -10,7 +10,8 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// A disruption budget that holds a pod of a machine which stops soon is looked at again so often; otherwise in the next cycle that comes anyway.
+// A disruption budget that holds a pod of a machine which stops soon is looked at again so often; otherwise in the next cycle that comes
+// anyway.
 const (
 	stopsSoon = time.Minute
 	asksAgain = time.Second
@@ -22,9 +23,9 @@ type notices struct {
 	*orders
 }
 
-// Heed has pods leave machines about which the cloud has announced that they stop, in time and as disruption budgets let them, and answers the
-// agents there: load balancers leave the node out, and once nothing is on it that has to be waited for the cloud may go on. What somebody keeps
-// from changing is heeded all the same, since the machine stops anyway.
+// Heed has pods leave machines about which the cloud has announced that they stop, in time and as disruption budgets let them, and answers
+// the agents there: load balancers leave the node out, and once nothing is on it that has to be waited for the cloud may go on. What
+// somebody keeps from changing is heeded all the same, since the machine stops anyway.
 func (nt *notices) Heed() {
 	for _, n := range nt.Memo.Noticed {
 		answer, answered := cluster.AnswerOf(n.Object)

@@ -11,8 +11,8 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// handedOverFor is how long a node must have been of no group that is managed before what stands on it is taken back: a machine that was being deleted
-// is gone by then, and a group that was not seen for a moment is back.
+// handedOverFor is how long a node must have been of no group that is managed before what stands on it is taken back: a machine that was
+// being deleted is gone by then, and a group that was not seen for a moment is back.
 const handedOverFor = 10 * time.Minute
 
 // ownership tells nodes that this sluice has begun with from those of others.
@@ -22,8 +22,9 @@ type ownership struct {
 	nodes *nodes
 }
 
-// handOver takes the removal taint, the cordon, the mark and the candidate taint off nodes of groups that were managed and are no more (S-37). What this
-// sluice has put there bears its name: an earlier process may have done it. What bears another name, or none, is somebody else's and stays.
+// handOver takes the removal taint, the cordon, the mark and the candidate taint off nodes of groups that were managed and are no more
+// (S-37). What this sluice has put there bears its name: an earlier process may have done it. What bears another name, or none, is somebody
+// else's and stays.
 func (ow *ownership) handOver() {
 	if len(ow.Memo.Owned)+len(ow.Memory.HandedOver) == 0 {
 		return
@@ -68,8 +69,8 @@ func (ow *ownership) giveBack(n *cluster.Node, since time.Time) {
 	}
 }
 
-// begunByAnother says whether a cordoned node bears another name than this sluice's: whoever put it there has given its group away since, or was
-// of an earlier version, which wrote no name.
+// begunByAnother says whether a cordoned node bears another name than this sluice's: whoever put it there has given its group away since,
+// or was of an earlier version, which wrote no name.
 func (ow *ownership) begunByAnother(st *candidate) bool {
 	return ow.Policy.Installation != "" && cluster.OwnerOf(st.Object) != ow.Policy.Installation
 }

@@ -214,7 +214,8 @@ func (rp *report) below(st *candidate, word string) string {
 	return word + " pods below priority " + strconv.Itoa(int(rp.Policy.Growth.PriorityCutoff))
 }
 
-// considerIdle cordons nodes that have carried nothing but daemons for long enough, the longest idle first, and so that zones stay balanced where there is a choice.
+// considerIdle cordons nodes that have carried nothing but daemons for long enough, the longest idle first, and so that zones stay balanced
+// where there is a choice.
 func (d *Removal) considerIdle(nodes []*candidate) {
 	d.queue.order(nodes)
 	d.queue.balanceZones(nodes)
@@ -252,8 +253,8 @@ func (d *Removal) considerIdle(nodes []*candidate) {
 	}
 }
 
-// considerUnderused cordons nodes whose few pods may be evicted and have somewhere to go. Which nodes can be emptied is found for all of them
-// together, those that have to wait included: nobody is promised a place twice, and nobody moves twice.
+// considerUnderused cordons nodes whose few pods may be evicted and have somewhere to go. Which nodes can be emptied is found for all of
+// them together, those that have to wait included: nobody is promised a place twice, and nobody moves twice.
 func (d *Removal) considerUnderused(nodes []*candidate) {
 	var working []*candidate
 	for _, st := range nodes {

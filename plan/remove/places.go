@@ -12,8 +12,9 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// destinations is where pods of leaving nodes could move to: nodes that are Ready, not on their way out, and not idle unless their group keeps them
-// anyway, as otherwise it is the idle one that should go. Those that are least likely to leave come first: pods that move gather there.
+// destinations is where pods of leaving nodes could move to: nodes that are Ready, not on their way out, and not idle unless their group
+// keeps them anyway, as otherwise it is the idle one that should go. Those that are least likely to leave come first: pods that move gather
+// there.
 //
 // The tries of a cycle are made one after the other, and each rests on those before it: see [scheduling.Destinations].
 type destinations struct {
@@ -63,8 +64,8 @@ func (pl *places) bound(st *candidate) bool {
 	return why != nil && !policy.Work(why.Code)
 }
 
-// leave tries whether a node's pods find places, and says which one does not and why, nil when each does: then it is to be settled or taken back
-// before the next try.
+// leave tries whether a node's pods find places, and says which one does not and why, nil when each does: then it is to be settled or taken
+// back before the next try.
 func (r *destinations) leave(v *node.Facts) []reason.Reason {
 	h, _ := r.check.Handle(v.Name())
 	p := r.Leave(h, node.Moving(v))
@@ -97,8 +98,9 @@ func receiving(st *candidate) reason.Reason {
 	return reason.New(reason.NodeReceives, reason.Node(st.Name()))
 }
 
-// hosts are the nodes, by their places, that pods of others could move to, in the order in which these look at them, but for those that stay for now: those
-// first that stay anyway, then those that would be the last to go, whatever their timers say; the most used before the others, and of equal ones by name.
+// hosts are the nodes, by their places, that pods of others could move to, in the order in which these look at them, but for those that
+// stay for now: those first that stay anyway, then those that would be the last to go, whatever their timers say; the most used before the
+// others, and of equal ones by name.
 func (pl *places) hosts() []int {
 	facts := pl.Memo.Facts
 	all := make([]int, 0, len(facts))
@@ -135,8 +137,8 @@ func (pl *places) refusal(st *candidate) *reason.Reason {
 }
 
 // stays says why a node's pods keep it where it is, nil when each may be evicted and has somewhere to go; then, and when it is a disruption
-// budget alone that refuses, places have been found for them, to be settled or taken back. A disruption budget is the last reason to be told:
-// it may pass, and means that nothing else holds the pods.
+// budget alone that refuses, places have been found for them, to be settled or taken back. A disruption budget is the last reason to be
+// told: it may pass, and means that nothing else holds the pods.
 func (pl *places) stays(st *candidate) (because []reason.Reason, tried bool) {
 	if why := pl.refusal(st); why != nil {
 		return []reason.Reason{*why}, false
@@ -152,9 +154,9 @@ func (pl *places) stays(st *candidate) (because []reason.Reason, tried bool) {
 	return nil, true
 }
 
-// fitsPending says which waiting pod has its place on the node, or for whose it is kept, nil when for none (S-16). A pod holds one node: that of its
-// place. A pod of a gang that is not whole has none, and holds the first node that is asked about and takes it. It is to be asked first while none of the
-// node's pods has been pretended away; the answer then holds for the cycle.
+// fitsPending says which waiting pod has its place on the node, or for whose it is kept, nil when for none (S-16). A pod holds one node:
+// that of its place. A pod of a gang that is not whole has none, and holds the first node that is asked about and takes it. It is to be
+// asked first while none of the node's pods has been pretended away; the answer then holds for the cycle.
 func (pl *places) fitsPending(st *candidate) *reason.Reason {
 	if why := pl.growth.CountedOn(st.Name()); why != nil {
 		return why

@@ -22,10 +22,11 @@ type queue struct {
 	evictions *evictions
 }
 
-// order starts or reads the nodes' timers, starts those anew of nodes that have received pods of a drain, and sorts them into the order in which
-// they may go. Those whose time has come are before those that wait, of whom the longest removable come first. Of those whose time has come that
-// one is first whose pods are cheapest to lose, by the cost of their deletion, then by the highest priority; then the one that is dearest to keep,
-// regular ones before spot ones; then the least used, then the longest removable, then by name. How new a node is plays no part.
+// order starts or reads the nodes' timers, starts those anew of nodes that have received pods of a drain, and sorts them into the order in
+// which they may go. Those whose time has come are before those that wait, of whom the longest removable come first. Of those whose time
+// has come that one is first whose pods are cheapest to lose, by the cost of their deletion, then by the highest priority; then the one
+// that is dearest to keep, regular ones before spot ones; then the least used, then the longest removable, then by name. How new a node is
+// plays no part.
 func (qu *queue) order(nodes []*candidate) {
 	for _, st := range nodes {
 		since, known := qu.Memory.Removable[st.Name()]
@@ -65,8 +66,8 @@ func (qu *queue) goesBefore(a, b *candidate) int {
 	return cmp.Or(qu.dearest(a.Facts, b.Facts), a.since.Compare(b.since), cmp.Compare(a.at, b.at))
 }
 
-// dearest compares nodes by what is lost with them and what they cost, and then by how much they are used: the one that is spared more is the
-// first. Those of no group cost nothing.
+// dearest compares nodes by what is lost with them and what they cost, and then by how much they are used: the one that is spared more is
+// the first. Those of no group cost nothing.
 func (qu *queue) dearest(a, b *node.Facts) int {
 	if a.Loss != b.Loss {
 		return cmp.Or(cmp.Compare(a.Loss.Cost, b.Loss.Cost), cmp.Compare(a.Loss.Priority, b.Loss.Priority))
@@ -93,9 +94,9 @@ func (qu *queue) idleFor(st *candidate) time.Duration {
 	return qu.Now.Sub(st.since).Truncate(time.Second)
 }
 
-// balanceZones puts idle nodes whose time has come, of a group that spans zones, into the order in which they leave its zones balanced: the next
-// one is of the zone that has the most machines, of several the one that came first. Nothing else tells them apart by then: all of them go unless
-// a limit stops them. Other nodes keep their places.
+// balanceZones puts idle nodes whose time has come, of a group that spans zones, into the order in which they leave its zones balanced: the
+// next one is of the zone that has the most machines, of several the one that came first. Nothing else tells them apart by then: all of
+// them go unless a limit stops them. Other nodes keep their places.
 func (qu *queue) balanceZones(nodes []*candidate) {
 	due := map[*Outgoing][]int{}
 	for i, st := range nodes {

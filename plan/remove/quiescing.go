@@ -17,9 +17,9 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// A node on which nothing but work is in the way runs dry: it is tainted, so that new work goes elsewhere, and leaves when its work is done. The
-// other nodes could do that work as well, so that the node is one too many. Nobody who works is told to leave, and the node counts
-// among those on their way out only when nobody works there any more: until then it may be the one that stays.
+// A node on which nothing but work is in the way runs dry: it is tainted, so that new work goes elsewhere, and leaves when its work is
+// done. The other nodes could do that work as well, so that the node is one too many. Nobody who works is told to leave, and the node
+// counts among those on their way out only when nobody works there any more: until then it may be the one that stays.
 
 // toldWork is how many pods a verdict names that a node waits for.
 const toldWork = 3
@@ -66,8 +66,8 @@ func (qs *quiescing) work(st *candidate) (works []worker, other *reason.Reason) 
 	return works, nil
 }
 
-// workLeft is when the pod is expected to end, from now: by how long such pods run, or by its deadline; 0 when nobody knows. What was learned for
-// short pods alone says too little of the long ones that keep a node: it counts where a drain target has all pods timed.
+// workLeft is when the pod is expected to end, from now: by how long such pods run, or by its deadline; 0 when nobody knows. What was
+// learned for short pods alone says too little of the long ones that keep a node: it counts where a drain target has all pods timed.
 func (qs *quiescing) workLeft(p *cluster.Pod) time.Duration {
 	run, began := policy.RunTime(p.Class), p.Started()
 	if len(qs.Policy.Growth.DrainTargets) > 0 {

@@ -1,4 +1,5 @@
-// Package remove takes nodes out of the cluster, phase by phase. The phase is read off the cluster, so that any process goes on where another one stopped.
+// Package remove takes nodes out of the cluster, phase by phase. The phase is read off the cluster, so that any process goes on where
+// another one stopped.
 //
 //	phase      evidence                              next
 //	candidate  idle or underused for long enough     cordoned, unless something forbids it
@@ -18,7 +19,8 @@
 //	a place where pods of a leaving node may not go                   places.go
 //	what is said of a group                                           report.go
 //
-// Every reason is a code of package reason, with its sentence there; every limit is a row of package setting, and a field of package policy.
+// Every reason is a code of package reason, with its sentence there; every limit is a row of package setting, and a field of package
+// policy.
 package remove
 
 import (

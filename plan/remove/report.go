@@ -207,8 +207,8 @@ func (rp *report) stuck(st *Outgoing) *reason.Reason {
 	return new(reason.New(reason.GroupDeletionStuck, reason.Group(string(st.ID)), "machines", n, "since", first.Format(time.RFC3339), "limit", longestDeletion))
 }
 
-// underuse is in what an underused node that could go is underused, and for how long it has been. Nodes of which the same is to be said share
-// the words.
+// underuse is in what an underused node that could go is underused, and for how long it has been. Nodes of which the same is to be said
+// share the words.
 func (rp *report) underuse(st *candidate, limit time.Duration) reason.Reason {
 	words := underuse{node.Percent(st.Used), string(st.Resource), node.Percent(st.Threshold), rp.queue.idleFor(st), limit}
 	said, ok := rp.underuses[words]

@@ -19,8 +19,8 @@ type saving struct {
 	worth float64
 }
 
-// trial is where the pods of one node could move to: nodes that stay and, where a group is given, one more machine of it. Nothing else may ask the
-// checker until it is closed.
+// trial is where the pods of one node could move to: nodes that stay and, where a group is given, one more machine of it. Nothing else may
+// ask the checker until it is closed.
 type trial struct {
 	view         *node.View
 	destinations *scheduling.Destinations

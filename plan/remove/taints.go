@@ -23,7 +23,8 @@ type taints struct {
 }
 
 // apply has the scheduler prefer other nodes to those that could go, at once and not only when their time has come, so that they stay
-// without pods. The candidate taint comes off when the node is needed again; that goes first. Both count as one budget, since each is a write.
+// without pods. The candidate taint comes off when the node is needed again; that goes first. Both count as one budget, since each is a
+// write.
 func (tn *taints) apply() {
 	most := tn.Policy.Removal.MaxCandidateTaints
 	left := cmp.Or(most, fewestUntaints)
@@ -56,8 +57,8 @@ func (tn *taints) apply() {
 	}
 }
 
-// noteSoon notes a node that may not be cordoned for these reasons, if it waits for nothing but its time or its turn. Control-plane nodes are
-// nothing that pods are steered by.
+// noteSoon notes a node that may not be cordoned for these reasons, if it waits for nothing but its time or its turn. Control-plane nodes
+// are nothing that pods are steered by.
 func (tn *taints) noteSoon(st *candidate, block []reason.Reason) {
 	if !waitsForTurn(block) {
 		return

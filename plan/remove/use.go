@@ -14,8 +14,8 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// A node may work for what no pod requests. Before it goes as idle or underused, or for a saving, its CPU is measured; above a threshold it stays
-// and its time starts anew. That is a veto and never a reason to go: where nothing is known lately, requests alone decide.
+// A node may work for what no pod requests. Before it goes as idle or underused, or for a saving, its CPU is measured; above a threshold it
+// stays and its time starts anew. That is a veto and never a reason to go: where nothing is known lately, requests alone decide.
 
 const (
 	measureAhead = 75 * time.Second // before its time is up, a node is measured: once at least while there is time for an answer
@@ -30,8 +30,8 @@ type uses struct {
 	asking []string                // nodes to be measured
 }
 
-// inUse says that the node's measured CPU keeps it, beyond what expendable pods request; nil when that is not so, not known, or has kept it for as long
-// as it may. A node that was kept is measured until it has been calm for as long as a node must be removable before it goes.
+// inUse says that the node's measured CPU keeps it, beyond what expendable pods request; nil when that is not so, not known, or has kept it
+// for as long as it may. A node that was kept is measured until it has been calm for as long as a node must be removable before it goes.
 func (us *uses) inUse(st *candidate) *reason.Reason {
 	return us.inUseAbove(st, us.Policy.Expendable)
 }

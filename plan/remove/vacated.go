@@ -84,9 +84,9 @@ func (va *vacated) emptySince(st *candidate) time.Time {
 // dismissal is how long daemons that were told to end are waited for before anybody has seen that they do.
 const dismissal = 5 * time.Second
 
-// dismisses evicts the daemons of an empty node that the policy lets go, once, and says that it waits for them, nil when it does not, or no longer.
-// They hold nobody up: an eviction that fails is not repeated, and a budget over daemons is left alone. A daemon's pod that was made after the
-// node was cordoned is in the place of one that was evicted, and stays.
+// dismisses evicts the daemons of an empty node that the policy lets go, once, and says that it waits for them, nil when it does not, or no
+// longer. They hold nobody up: an eviction that fails is not repeated, and a budget over daemons is left alone. A daemon's pod that was
+// made after the node was cordoned is in the place of one that was evicted, and stays.
 func (va *vacated) dismisses(st *candidate) *reason.Reason {
 	if !st.Ready {
 		return nil // nobody would tell them
