@@ -18,44 +18,70 @@ type holds struct {
 	evictions *evictions
 	deletions *deletions
 	places    *places
-	stay      *grow.Totals    // what the nodes have that stay, nil until somebody asks
-	unhealthy []reason.Reason // why nothing may be removed at all, nil when all is well
+	stay      *grow.Totals   // what the nodes have that stay, nil until somebody asks
+	unhealthy *reason.Reason // why nothing may be removed at all, nil when all is well
+}
+
+// standing are the reasons for which a node is not cordoned however long it waits, in the order in which they are asked. A node that a person
+// has asked for waits for some of them alone: neither its use nor a pod that waits speaks for it. Costly questions come last, and the first reason
+// wins.
+var standing = []struct {
+	rule  string
+	asked bool // it holds a node that a person has asked for as well
+	why   func(hd *holds, st *candidate) *reason.Reason
+}{
+	{"removal is enabled", true, func(hd *holds, st *candidate) *reason.Reason {
+		return unless(hd.Policy.Removal.Enabled, reason.RemovalDisabled, st)
+	}},
+	{"nobody has paused the group", true, func(_ *holds, st *candidate) *reason.Reason { return st.group.Paused }},
+	{"nodes that are not Ready go", false, func(hd *holds, st *candidate) *reason.Reason {
+		return unless(hd.Policy.Removal.UnreadyEnabled || st.Ready, reason.NodeUnreadyStays, st)
+	}},
+	{"the cluster is healthy", true, func(hd *holds, _ *candidate) *reason.Reason { return hd.unhealthy }},
+	{"the group is known", true, func(_ *holds, st *candidate) *reason.Reason { return st.group.BlockedRead() }},
+	{"the group keeps its min", true, func(hd *holds, st *candidate) *reason.Reason { return hd.nodes.neededOf(st, 1) }},
+	{"servers keep their quorum", true, (*holds).quorum},
+	{"pods that go with the machine may go", false, func(hd *holds, st *candidate) *reason.Reason { return hd.evictions.clung(st) }},
+	{"no pod that waits has its place there", false, func(hd *holds, st *candidate) *reason.Reason { return hd.places.fitsPending(st) }},
+	{"headroom is kept without it", false, func(_ *holds, st *candidate) *reason.Reason { return st.group.Headroom.Holds(st.Name()) }},
+	{"the cluster keeps its minimum", false, (*holds).clusterMinimum},
+}
+
+// unless is the reason about the node where the claim does not hold, nil where it does.
+func unless(claim bool, code reason.Code, st *candidate) *reason.Reason {
+	if claim {
+		return nil
+	}
+	return new(reason.New(code, reason.Node(st.Name())))
 }
 
 // forbidden says why a removable node may not be cordoned however long it waits, nil when it may.
 func (hd *holds) forbidden(st *candidate) []reason.Reason {
-	r := &hd.Policy.Removal
-	about := reason.Node(st.Name())
-	g := st.group
-	one := func(why reason.Reason) []reason.Reason { return []reason.Reason{why} }
+	for _, s := range standing {
+		if why := s.why(hd, st); why != nil {
+			return []reason.Reason{*why}
+		}
+	}
+	return nil
+}
+
+// hindered says why a node that a person has asked for may not be cordoned now, nil when it may.
+func (hd *holds) hindered(st *candidate) []reason.Reason {
+	for _, s := range standing {
+		if s.asked {
+			if why := s.why(hd, st); why != nil {
+				return []reason.Reason{*why}
+			}
+		}
+	}
+	r, about := &hd.Policy.Removal, reason.Node(st.Name())
 	switch {
-	case !r.Enabled:
-		return one(reason.New(reason.RemovalDisabled, about))
-	case g.Paused != nil:
-		return one(*g.Paused)
-	case !r.UnreadyEnabled && !st.Ready:
-		return one(reason.New(reason.NodeUnreadyStays, about))
-	case hd.unhealthy != nil:
-		return hd.unhealthy
-	case g.BlockedRead() != nil:
-		return one(*g.BlockedRead())
+	case hd.traffic.inFlight >= r.Parallelism:
+		return []reason.Reason{reason.New(reason.RemovalBudget, about, "inflight", hd.traffic.inFlight, "limit", r.Parallelism)}
+	case len(st.Movers) > 0 && hd.traffic.drains >= r.Drain.Parallelism:
+		return []reason.Reason{reason.New(reason.RemovalBudget, about, "inflight", hd.traffic.drains, "limit", r.Drain.Parallelism)}
 	}
-	if why := hd.nodes.neededOf(st, 1); why != nil {
-		return one(*why)
-	}
-	if why := hd.quorum(st); why != nil {
-		return one(*why)
-	}
-	if why := hd.evictions.clung(st); why != nil {
-		return one(*why)
-	}
-	if why := hd.places.fitsPending(st); why != nil {
-		return one(*why)
-	}
-	if held := g.Headroom.Holds(st.Name()); held != nil {
-		return one(*held)
-	}
-	return hd.clusterMinimum(st)
+	return nil
 }
 
 // unrepaired says whether the node is not Ready, would go for that by now, and nothing but its group's min is in the way: nobody replaces
@@ -93,7 +119,7 @@ func (hd *holds) notYet(st *candidate, limit time.Duration) []reason.Reason {
 }
 
 // clusterMinimum says which minimum of the whole cluster the node's leaving would break.
-func (hd *holds) clusterMinimum(st *candidate) []reason.Reason {
+func (hd *holds) clusterMinimum(st *candidate) *reason.Reason {
 	r := &hd.Policy.Removal
 	if r.Keep.Cores == 0 && r.Keep.MemoryGiB == 0 && len(hd.Policy.Growth.Max.GPUs) == 0 {
 		return nil
@@ -102,14 +128,14 @@ func (hd *holds) clusterMinimum(st *candidate) []reason.Reason {
 	about := reason.Node(st.Name())
 	own := st.Object.Status.Capacity
 	if cores := own.Cpu().MilliValue(); have.Milli-cores < r.Keep.Cores*1000 {
-		return []reason.Reason{reason.New(reason.ClusterMinimum, about, "resource", "cores", "have", have.Milli/1000, "node", cores/1000, "minimum", r.Keep.Cores)}
+		return new(reason.New(reason.ClusterMinimum, about, "resource", "cores", "have", have.Milli/1000, "node", cores/1000, "minimum", r.Keep.Cores))
 	}
 	if bytes := own.Memory().Value(); have.Bytes-bytes < r.Keep.MemoryGiB<<30 {
-		return []reason.Reason{reason.New(reason.ClusterMinimum, about, "resource", "GiB of memory", "have", have.Bytes>>30, "node", bytes>>30, "minimum", r.Keep.MemoryGiB)}
+		return new(reason.New(reason.ClusterMinimum, about, "resource", "GiB of memory", "have", have.Bytes>>30, "node", bytes>>30, "minimum", r.Keep.MemoryGiB))
 	}
 	for i, of := range have.Kinds {
 		if own := cluster.GPUsOf(st.Object, of.Kind); own > 0 && have.Gpus[i]-own < of.Min {
-			return []reason.Reason{reason.New(reason.ClusterMinimum, about, "resource", of.Kind, "have", have.Gpus[i], "node", own, "minimum", of.Min)}
+			return new(reason.New(reason.ClusterMinimum, about, "resource", of.Kind, "have", have.Gpus[i], "node", own, "minimum", of.Min))
 		}
 	}
 	return nil

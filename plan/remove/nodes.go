@@ -48,7 +48,7 @@ func (ns *nodes) judge(st *candidate, outcome action.Outcome, because ...reason.
 
 // read says of every node whether it could go, and why none may be removed at all, nil when all is well. Cordoned nodes and candidates are
 // left to [Removal.Advance].
-func (ns *nodes) read() (unhealthy []reason.Reason) {
+func (ns *nodes) read() (unhealthy *reason.Reason) {
 	ns.states = make([]*candidate, len(ns.Snapshot.Nodes))
 	ns.removable = make([]*candidate, 0, len(ns.Memo.Watched))
 	unready, all := 0, len(ns.Snapshot.Nodes) // nodes that are neither Ready nor starting, and all but those whose machines are switched off or known to be lost
@@ -68,11 +68,11 @@ func (ns *nodes) read() (unhealthy []reason.Reason) {
 		ns.removable = append(ns.removable, st)
 	})
 	if !ns.Policy.Health.Tolerates(unready, all) {
-		unhealthy = []reason.Reason{reason.New(reason.UnhealthyCluster, reason.Ref{Kind: reason.KindCluster},
-			"unready", unready, "nodes", all, "tolerated", fmt.Sprintf("%d or %g%%", ns.Policy.Health.UnreadyCount, ns.Policy.Health.UnreadyPercent))}
+		unhealthy = new(reason.New(reason.UnhealthyCluster, reason.Ref{Kind: reason.KindCluster},
+			"unready", unready, "nodes", all, "tolerated", fmt.Sprintf("%d or %g%%", ns.Policy.Health.UnreadyCount, ns.Policy.Health.UnreadyPercent)))
 	}
 	if right, halts := ns.Snapshot.Objects.Lacks.Halting(); halts {
-		unhealthy = []reason.Reason{node.Missing(reason.Ref{Kind: reason.KindCluster}, right)}
+		unhealthy = new(node.Missing(reason.Ref{Kind: reason.KindCluster}, right))
 	}
 	return unhealthy
 }

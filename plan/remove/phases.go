@@ -143,7 +143,7 @@ func (d *Removal) advance(st *candidate) {
 	case !d.Policy.Removal.Enabled:
 		d.giveBack(st, reason.New(reason.RemovalDisabled, about))
 	case d.holds.unhealthy != nil:
-		d.nodes.judge(st, phase(st), d.holds.unhealthy...)
+		d.nodes.judge(st, phase(st), *d.holds.unhealthy)
 	case g.BlockedRead() != nil:
 		d.nodes.judge(st, phase(st), *g.BlockedRead())
 	case d.ownership.begunByAnother(st):

@@ -10,7 +10,7 @@
 //
 // A node comes back in each phase before deleting when a pod, a person or the safety contract needs it. Where a new rule goes:
 //
-//	a reason why a node may not be cordoned, however long it waits    holds.go, forbidden; for one that a person asked for, hindered
+//	a reason why a node may not be cordoned, however long it waits    holds.go, a row of standing
 //	a delay before a node that could go is cordoned                   holds.go, notYet
 //	a reason why a cordoned node is given back                        phases.go, advance, before the phases; the first that holds wins
 //	something that an empty node waits for before its machine goes    vacated.go, and a row of advance
