@@ -43,7 +43,8 @@ type Growth struct {
 	Buffers  Buffers
 }
 
-// Max are limits of the whole cluster, nodes that nobody manages included. 0 is no limit of nodes, but lets no core and no memory be added.
+// Max are limits of the whole cluster, nodes that nobody manages included, and AtOnce of each group. 0 is no limit of nodes, but lets no core
+// and no memory be added.
 type Max struct {
 	Nodes            int
 	Cores, MemoryGiB int64
