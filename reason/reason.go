@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 )
@@ -100,7 +99,7 @@ func text(v any) string {
 // Sentence is the reason in words, without a full stop; that of a refusal ends with its property, as "(S-19)". Codes unknown to this
 // version print their code and facts.
 func (r Reason) Sentence() string {
-	template, ok := sentences[r.Code]
+	template, ok := Template(r.Code)
 	if !ok {
 		return r.unknown()
 	}
@@ -158,7 +157,7 @@ func (r Reason) unknown() string {
 // Terse is the code, the property of a refusal, and the facts that its sentence tells in their order there, such as
 // "NodeIdle idle=10m0s limit=10m0s". A better sentence leaves it as it is.
 func (r Reason) Terse() string {
-	template, ok := sentences[r.Code]
+	template, ok := Template(r.Code)
 	if !ok {
 		return r.unknown()
 	}
@@ -206,17 +205,10 @@ func Sentences(rs []Reason) string {
 }
 
 // Codes lists every code of this version, sorted. Documentation and tests read it.
-func Codes() []Code {
-	codes := make([]Code, 0, len(sentences))
-	for c := range sentences {
-		codes = append(codes, c)
-	}
-	sort.Slice(codes, func(i, j int) bool { return codes[i] < codes[j] })
-	return codes
-}
+func Codes() []Code { return slices.Sorted(maps.Keys(rows)) }
 
 // Template is the sentence of a code with its facts in braces, and false for an unknown code.
 func Template(c Code) (string, bool) {
-	t, ok := sentences[c]
-	return t, ok
+	row, ok := rows[c]
+	return row.says, ok
 }

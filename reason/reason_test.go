@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,36 +19,47 @@ import (
 )
 
 func TestEveryCodeHasASentence(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "codes.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	declared := 0
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if !ok || len(spec.Values) != 1 {
-			return true
-		}
-		lit, ok := spec.Values[0].(*ast.BasicLit)
-		if !ok {
-			return true
-		}
-		code, err := strconv.Unquote(lit.Value)
+	for _, name := range sources(t, "*.go") {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		declared++
-		if code != spec.Names[0].Name {
-			t.Errorf("code %q is declared as %s", code, spec.Names[0].Name)
-		}
-		if _, ok := reason.Template(reason.Code(code)); !ok {
-			t.Errorf("code %s has no sentence", code)
-		}
-		return true
-	})
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok || len(spec.Values) != 1 {
+				return true
+			}
+			if kind, ok := spec.Type.(*ast.Ident); !ok || kind.Name != "Code" {
+				return true
+			}
+			code, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			declared++
+			if code != spec.Names[0].Name {
+				t.Errorf("code %q is declared as %s", code, spec.Names[0].Name)
+			}
+			if template, _ := reason.Template(reason.Code(code)); template == "" {
+				t.Errorf("code %s has no sentence", code)
+			}
+			return true
+		})
+	}
 	if got := len(reason.Codes()); got != declared {
 		t.Errorf("%d codes have sentences, %d are declared", got, declared)
 	}
+}
+
+// sources lists the product's files that a pattern matches.
+func sources(t *testing.T, glob string) []string {
+	t.Helper()
+	files, err := filepath.Glob(glob)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no file matches %s: %v", glob, err)
+	}
+	return slices.DeleteFunc(files, func(file string) bool { return strings.HasSuffix(file, "_test.go") })
 }
 
 // refusalSources are the packages whose refusals are read by operators at night.
@@ -63,17 +75,13 @@ var idiom = regexp.MustCompile(`(?i)\b(growths?|removals?|ladder|rungs?|climbs?|
 func TestRefusalsAreReadAtNight(t *testing.T) {
 	codes := map[reason.Code]bool{}
 	for _, glob := range refusalSources {
-		files, err := filepath.Glob(glob)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
+		for _, file := range sources(t, glob) {
 			source, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, m := range regexp.MustCompile(`\breason\.([A-Z]\w+)`).FindAllStringSubmatch(string(source), -1) {
-				if _, is := reason.Template(reason.Code(m[1])); is && !strings.HasSuffix(file, "_test.go") {
+				if _, is := reason.Template(reason.Code(m[1])); is {
 					codes[reason.Code(m[1])] = true
 				}
 			}
