@@ -196,3 +196,12 @@ func (h Hours) dayNames() string {
 
 // Equal says whether both are in force at the same times by their words.
 func (h Hours) Equal(other Hours) bool { return h.String() == other.String() }
+
+// MarshalText writes [Hours.String].
+func (h Hours) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText reads it again.
+func (h *Hours) UnmarshalText(text []byte) (err error) {
+	*h, err = Parse(string(text))
+	return err
+}

@@ -1,10 +1,12 @@
 package policy
 
 import (
+	"encoding"
 	"errors"
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -85,7 +87,41 @@ func joined[V any](all []V, between string, show func(V) string) string {
 // word is the text of a value that is one.
 func word[V ~string](v V) string { return string(v) }
 
-// forms are those of fields whose type alone says how they are written.
+// texts is the form of a field of type T, or of a list of them, where T reads and writes its own text.
+func texts(field any) *Value {
+	to := reflect.ValueOf(field).Elem()
+	of := to.Type()
+	grows := of.Kind() == reflect.Slice
+	if grows {
+		of = of.Elem()
+	}
+	if !reflect.PointerTo(of).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) || !of.Implements(reflect.TypeFor[fmt.Stringer]()) {
+		return nil
+	}
+	return &Value{strings.ToLower(of.Name()), func(text string) error {
+		v := reflect.New(of)
+		err := v.Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text))
+		switch {
+		case err != nil:
+		case grows:
+			to.Set(reflect.Append(to, v.Elem()))
+		default:
+			to.Set(v.Elem())
+		}
+		return err
+	}, func() string {
+		if !grows {
+			return to.Interface().(fmt.Stringer).String()
+		}
+		words := make([]string, to.Len())
+		for i := range words {
+			words[i] = to.Index(i).Interface().(fmt.Stringer).String()
+		}
+		return strings.Join(words, ", ")
+	}}
+}
+
+// forms are those of fields whose type alone says how they are written, and does not write itself.
 var forms = []form{
 	one("string", ParseOverdue, word),
 	one("bands", ParseBands, PrintBands),
@@ -96,7 +132,6 @@ var forms = []form{
 	list("ceiling", ParseGroupCeiling, GroupCeiling.String),
 	list("target", ParseDrainTarget, DrainTarget.String),
 	list("patience", ParseWorkRule, WorkRule.String),
-	list("pods", cluster.ParsePodSelector, cluster.PodSelector.String),
 	list("group", ParseConsolidated, word),
 }
 
@@ -111,7 +146,7 @@ func written(row *setting.Row, fields []any) any {
 	case setting.Seconds:
 		of = []form{one("seconds", readSeconds, func(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) })}
 	}
-	for _, form := range of {
+	for _, form := range append(slices.Clip(of), texts) {
 		if v := form(fields[0]); v != nil {
 			return v
 		}

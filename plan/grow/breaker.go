@@ -101,6 +101,9 @@ func (fl *Failures) Inspected(st *Order, in *cluster.Instance) *reason.Reason {
 // inTheWay says whether one machine of the group is what keeps some group from another one, as a limit of the whole cluster or a ceiling
 // has it.
 func (fl *Failures) inTheWay(st *Order) bool {
+	if fl.limits.awaitsReady() {
+		return false
+	}
 	with := fl.limits.totals()
 	without := with
 	without.Add(st.Template, -1)

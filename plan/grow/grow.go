@@ -9,9 +9,9 @@
 //
 // Where a new rule goes:
 //
-//	a limit of what a group may add          limits.go, limit and MostMore: the one says why, the other by how much
+//	a limit of what a group may add          limits.go, a row of bounds
 //	a limit of the whole cluster             limits.go, clusterLimit, and room for the joint choice; the guard holds it as well
-//	a limit of one zone                      limits.go, joint.go gather, and turns.go for what a pod that is bound to the zone hears
+//	a limit of one zone                      the same, from Incoming.ZonesAfter: zones take turns, so that one at its limit stops the group
 //	a failure that keeps a group for a while failures.go, noticeFailures and blockedBy
 //	a wait before groups are asked           bursts.go for pods that keep coming, late.go for machines that do not
 //	a way to choose among groups             expander.go and ranking.go; without expanders joint.go

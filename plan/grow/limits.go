@@ -17,32 +17,78 @@ type Limits struct {
 	ceilings *Ceilings
 }
 
+// bounds are the limits of a group's own, in the order in which they are asked. The first that is reached is the one that is told.
+var bounds = []struct {
+	rule string
+	more func(lm *Limits, st *Order) int                      // how many machines the group may add beyond those that it already adds
+	why  func(lm *Limits, st *Order, extra int) reason.Reason // why no more than extra ones
+}{
+	{"its max", func(lm *Limits, st *Order) int { return st.Max - lm.capacity(st) }, func(lm *Limits, st *Order, extra int) reason.Reason {
+		st.want()
+		return reason.New(reason.GroupAtMax, reason.Group(string(st.ID)), "capacity", lm.capacity(st)+extra, "max", st.Max)
+	}},
+	{"what a backoff leaves of a quota", func(lm *Limits, st *Order) int {
+		if b := lm.Memory.Groups[st.ID].Backoff; b.Until.After(lm.Now) {
+			return b.Ceiling - lm.capacity(st)
+		}
+		return unlimited
+	}, func(lm *Limits, st *Order, _ int) reason.Reason {
+		return lm.backingOff(st.ID, lm.Memory.Groups[st.ID].Backoff)
+	}},
+	{"one at a time, while machines do not join", func(lm *Limits, st *Order) int {
+		if lm.Memory.Groups[st.ID].Breaker.Open() {
+			return 1 - st.Coming - st.Adding
+		}
+		return unlimited
+	}, func(_ *Limits, st *Order, _ int) reason.Reason { return Broken(st.ID) }},
+	{"the most at once", func(lm *Limits, st *Order) int {
+		if most := lm.Policy.Growth.Max.AtOnce; most > 0 {
+			return most - st.Adding
+		}
+		return unlimited
+	}, func(lm *Limits, st *Order, extra int) reason.Reason {
+		return reason.New(reason.GroupAtOnce, reason.Group(string(st.ID)), "machines", st.Adding+extra, "limit", lm.Policy.Growth.Max.AtOnce)
+	}},
+	{"ceilings", func(lm *Limits, st *Order) int {
+		n, _, _ := lm.ceilings.Room(st.Group)
+		return n
+	}, func(lm *Limits, st *Order, _ int) reason.Reason {
+		_, why, until := lm.ceilings.Room(st.Group)
+		lm.Wake(until)
+		return why
+	}},
+	{"a Ready node of the cluster", func(lm *Limits, _ *Order) int {
+		if lm.awaitsReady() {
+			return 0
+		}
+		return unlimited
+	}, func(_ *Limits, st *Order, _ int) reason.Reason {
+		return reason.New(reason.ClusterNotReady, reason.Group(string(st.ID)))
+	}},
+}
+
+// capacity is what the group has, was asked for, and adds in this cycle, in machines.
+func (lm *Limits) capacity(st *Order) int { return lm.Believed(st.GroupFacts) + st.Adding }
+
 // limit says why the group may not add one machine beyond extra more than it already adds, nil when it may (S-06). total is what
 // the cluster has without the extra ones.
 func (lm *Limits) limit(st *Order, total Totals, extra int) *reason.Reason {
-	g := lm.Policy.Growth
-	about := reason.Group(string(st.ID))
-	because := func(r reason.Reason) *reason.Reason { return &r }
-	capacity := lm.Believed(st.GroupFacts) + st.Adding + extra
-	if capacity >= st.Max {
-		st.want()
-		return because(reason.New(reason.GroupAtMax, about, "capacity", capacity, "max", st.Max))
-	}
-	if b := lm.Memory.Groups[st.ID].Backoff; b.Until.After(lm.Now) && capacity >= b.Ceiling {
-		return because(lm.backingOff(st.ID, b))
-	}
-	if why := lm.tries(st, extra); why != nil {
-		return why
-	}
-	if g.Max.AtOnce > 0 && st.Adding+extra >= g.Max.AtOnce {
-		return because(reason.New(reason.GroupAtOnce, about, "machines", st.Adding+extra, "limit", g.Max.AtOnce))
-	}
-	if n, why, until := lm.ceilings.Room(st.Group); n <= extra {
-		lm.Wake(until)
-		return because(why)
+	for _, b := range bounds {
+		if b.more(lm, st) <= extra {
+			return new(b.why(lm, st, extra))
+		}
 	}
 	total.Add(st.Template, extra)
 	return lm.clusterLimit(st, total)
+}
+
+// MostMore is how many machines the group may add by its own limits, beyond what it already adds.
+func (lm *Limits) MostMore(st *Order) int {
+	n := unlimited
+	for _, b := range bounds {
+		n = min(n, b.more(lm, st))
+	}
+	return max(0, n)
 }
 
 // backingOff says until when and why a group does not grow, or not beyond what is left of a quota.
@@ -51,22 +97,15 @@ func (lm *Limits) backingOff(id cluster.GroupID, b memory.Backoff) reason.Reason
 	return reason.New(reason.GroupBackoff, reason.Group(string(id)), "until", b.Until.Format(time.RFC3339), "code", b.Code, "message", b.Message)
 }
 
-// tries says that the group gets one machine at a time and has it, with extra ones beyond those that it adds; nil when it may have one
-// more.
-func (lm *Limits) tries(st *Order, extra int) *reason.Reason {
-	if b := lm.Memory.Groups[st.ID].Breaker; !b.Open() || st.Coming+st.Adding+extra < 1 {
-		return nil
-	}
-	return new(Broken(st.ID))
+// awaitsReady says whether nothing grows before a node of the cluster is Ready.
+func (lm *Limits) awaitsReady() bool {
+	return lm.Policy.Growth.NeedsReady && !slices.ContainsFunc(lm.Snapshot.Nodes, func(n *cluster.Node) bool { return cluster.Ready(n.Object) })
 }
 
 // clusterLimit says why a machine of the group would be more than the whole cluster may have beside such a total, nil when it would not.
 func (lm *Limits) clusterLimit(st *Order, total Totals) *reason.Reason {
 	because := func(r reason.Reason) *reason.Reason { return &r }
 	g, about := lm.Policy.Growth, reason.Group(string(st.ID))
-	if lm.awaitsReady() {
-		return because(reason.New(reason.ClusterNotReady, about))
-	}
 	if g.Max.Nodes > 0 && total.nodes+1 > g.Max.Nodes {
 		return because(reason.New(reason.ClusterNodesLimit, about, "nodes", total.nodes, "limit", g.Max.Nodes))
 	}
@@ -84,30 +123,6 @@ func (lm *Limits) clusterLimit(st *Order, total Totals) *reason.Reason {
 		}
 	}
 	return nil
-}
-
-// awaitsReady says whether nothing grows before a node of the cluster is Ready.
-func (lm *Limits) awaitsReady() bool {
-	return lm.Policy.Growth.NeedsReady && !slices.ContainsFunc(lm.Snapshot.Nodes, func(n *cluster.Node) bool { return cluster.Ready(n.Object) })
-}
-
-// MostMore is how many machines the group may add by its own limits, beyond what it already adds.
-func (lm *Limits) MostMore(st *Order) int {
-	if lm.awaitsReady() {
-		return 0
-	}
-	n := st.Max - lm.Believed(st.GroupFacts) - st.Adding
-	if b := lm.Memory.Groups[st.ID].Backoff; b.Until.After(lm.Now) {
-		n = min(n, b.Ceiling-lm.Believed(st.GroupFacts)-st.Adding)
-	}
-	if lm.Memory.Groups[st.ID].Breaker.Open() {
-		n = min(n, 1-st.Coming-st.Adding)
-	}
-	if most := lm.Policy.Growth.Max.AtOnce; most > 0 {
-		n = min(n, most-st.Adding)
-	}
-	room, _, _ := lm.ceilings.Room(st.Group)
-	return max(0, min(n, room))
 }
 
 // totals counts as the guard does: nodes, and for every group what its capacity promises beyond its nodes.
