@@ -51,10 +51,6 @@ type Agent struct {
 	Log      *slog.Logger
 	Metrics  *Metrics // nil: nothing is counted
 
-	// Inject is for simulations that try what the agent has not decided on: it is called after each look at the node, and what it tries passes the
-	// guard as everything does. nil in production.
-	Inject func(seen guard.Local, try func(guard.Write) error)
-
 	self     *imds.Instance
 	machine  cluster.Instance
 	observed []guard.Announced // in the last document

@@ -15,15 +15,9 @@ import (
 // answer does what the notice asks for now, as far as the node does not show it done already: an agent that was started anew goes on where the one
 // before stopped. A nil notice takes an earlier one back.
 func (a *Agent) answer(ctx context.Context, notice *guard.Announced) (time.Duration, error) {
-	seen, err := a.look(ctx)
+	seen, err := a.Look(ctx)
 	if err != nil {
 		return 0, err
-	}
-	if a.Inject != nil {
-		a.Inject(seen, func(w guard.Write) error { return a.try(ctx, seen, w) })
-		if seen, err = a.look(ctx); err != nil {
-			return 0, err
-		}
 	}
 	stands, marked := cluster.NoticeOf(seen.Node)
 	if notice == nil {
@@ -42,8 +36,8 @@ func (a *Agent) answer(ctx context.Context, notice *guard.Announced) (time.Durat
 	return a.goOn(ctx, seen, notice)
 }
 
-// look reads the node, and puts it beside what was heard.
-func (a *Agent) look(ctx context.Context) (guard.Local, error) {
+// Look reads the node, and puts it beside what was heard last: what the guard is shown.
+func (a *Agent) Look(ctx context.Context) (guard.Local, error) {
 	node, err := a.writer().Look(ctx, a.Node)
 	if err != nil {
 		return guard.Local{}, err

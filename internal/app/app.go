@@ -64,11 +64,18 @@ type Parts struct {
 	Silent func() time.Duration // for how long the API server has said nothing; nil means that the observer knows
 	Leads  func() time.Time     // until when nobody else leads; nil means that nobody else does
 
-	// Simulated says that Now is the clock of a simulated world, which timers do not go by.
-	Simulated bool
-	// Inject is for simulations that try what no plan says: it is called after each plan was performed, and what it performs passes the guard as
-	// a plan does. nil in production.
-	Inject func(seen *cluster.Snapshot, perform func(decided *cluster.Snapshot, actions []action.Action) []memory.Result)
+	// A simulation has time pass otherwise than the machine's clock has it: it brings what runs beside decisions, and the clock on which a
+	// machine's sleep and a clock put forward are seen; nil means goroutines, and time.Now.
+	Background kube.Background
+	Wall       func() time.Time
+
+	// Around stands around what performs plans, such as a simulation that tries what no plan says; nil means nothing does.
+	Around func(Performer) Performer
+}
+
+// A Performer performs what a plan says, and says what became of it; see [actuate.Actuator.Perform].
+type Performer interface {
+	Perform(ctx context.Context, seen *cluster.Snapshot, p action.Plan) []memory.Result
 }
 
 // Autoscaler is one wired sluice. Start it, then either Step it by hand or Run it; not both.
@@ -79,6 +86,7 @@ type Autoscaler struct {
 	rights    *kube.Rights
 	scaled    *kube.Scaled
 	actuator  *actuate.Actuator
+	performer Performer // which is the actuator, or stands around it
 	planner   plan.Planner
 	kept      memory.Memory
 	seen      *cluster.Snapshot // by the last cycle, nil before the first
@@ -94,11 +102,14 @@ func New(p Parts) *Autoscaler {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
+	if p.Wall == nil {
+		p.Wall = time.Now
+	}
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	p.Timing = p.Timing.withDefaults()
-	options := kube.Options{Now: p.Now, Log: p.Log, Besides: besides(p.Policy, p.Namespace), Bypassed: p.Policy.Growth.Bypasses, Simulated: p.Simulated}
+	options := kube.Options{Now: p.Now, Log: p.Log, Besides: besides(p.Policy, p.Namespace), Bypassed: p.Policy.Growth.Bypasses, Background: p.Background}
 	observer := kube.NewObserver(p.Client, options)
 	silent := p.Silent
 	if silent == nil {
@@ -108,7 +119,7 @@ func New(p Parts) *Autoscaler {
 	if l, ok := p.Cloud.(cloud.Leaseholder); ok && p.Leads != nil {
 		l.Lease(p.Leads)
 	}
-	return &Autoscaler{
+	a := &Autoscaler{
 		parts:    p,
 		observer: observer,
 		meter:    kube.NewMeter(p.Client, options),
@@ -122,6 +133,11 @@ func New(p Parts) *Autoscaler {
 			Seen: observer.Seen, Silent: silent, Leads: p.Leads, Ledger: p.Ledger,
 		},
 	}
+	a.performer = a.actuator
+	if p.Around != nil {
+		a.performer = p.Around(a.actuator)
+	}
+	return a
 }
 
 // Anew is one that begins as a new process does, in place of this one, which has ended: it has read nothing yet, and timers start anew. It goes on with the
@@ -179,26 +195,21 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 		}
 		return journal.Entry{}, err
 	}
-	observed := time.Now()
-	if !a.parts.Simulated && !a.looked.IsZero() {
-		a.kept = a.kept.Jumped(jump(observed.Round(0).Sub(a.looked.Round(0)), observed.Sub(a.looked)))
+	observed, looked := time.Now(), a.parts.Wall()
+	if !a.looked.IsZero() {
+		a.kept = a.kept.Jumped(jump(looked.Round(0).Sub(a.looked.Round(0)), looked.Sub(a.looked)))
 	}
-	a.looked, a.seen = observed, seen
+	a.looked, a.seen = looked, seen
 	seen.Fleet = a.parts.Ledger.See(seen, a.parts.Policy)
 	a.learned = a.learned.Keep(seen.Groups)
 	a.warnOfStrangers(seen)
 	before := a.kept
 	p, kept := a.planner.Decide(seen, a.parts.Policy, before)
 	decided := time.Now()
-	results := a.actuator.Perform(ctx, seen, p)
+	results := a.performer.Perform(ctx, seen, p)
 	a.kept = kept.After(p, results, a.parts.Policy)
 	if slices.ContainsFunc(results, func(r memory.Result) bool { return r.Code == actuate.Forbidden }) {
 		a.rights.Recheck()
-	}
-	if a.parts.Inject != nil {
-		a.parts.Inject(seen, func(decided *cluster.Snapshot, actions []action.Action) []memory.Result {
-			return a.actuator.Perform(ctx, decided, action.Plan{Time: p.Time, Counted: p.Counted, Actions: actions})
-		})
 	}
 	entry := journal.Entry{
 		Cycle: a.cycle, Seen: seen, Policy: a.parts.Policy, Before: before, Plan: p, Results: results, DryRun: a.parts.DryRun, After: a.kept,

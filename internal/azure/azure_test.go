@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -63,6 +64,8 @@ func set(name string, capacity int) azuresim.ScaleSet {
 
 // patient is the Runner of a world whose clock stands while Azure is asked: an answer takes no time, however busy this machine is.
 type patient struct{}
+
+func (patient) Settle(running *sync.WaitGroup) { running.Wait() }
 
 func (patient) Go(ctx context.Context, f func(context.Context)) { go f(ctx) }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -54,6 +55,8 @@ func (b *bent) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // inTurn is a Runner that asks one question after the other, so that an input bends the same answer each time.
 type inTurn struct{}
+
+func (inTurn) Settle(running *sync.WaitGroup) { running.Wait() }
 
 func (inTurn) Go(ctx context.Context, f func(context.Context)) { f(ctx) }
 

@@ -55,8 +55,7 @@ type Options struct {
 	// DeleteInstances are refused.
 	ReadOnly bool
 
-	// Runner runs what is asked beside those who ask; nil means goroutines. With one, Groups also waits for what nobody has to wait for, such
-	// as the list of sizes, so that a simulation is the same each time.
+	// Runner runs what is asked beside those who ask; nil means goroutines.
 	Runner Runner
 
 	// Unique names deployments, each otherwise than all before; nil means random names. A simulation has them the same each time.
@@ -75,8 +74,7 @@ type Options struct {
 	Now func() time.Time // nil means time.Now
 	Log *slog.Logger     // nil discards
 
-	simulated bool   // a Runner was given
-	self      string // the vmId of the machine that sluice runs on, "" when nobody knows
+	self string // the vmId of the machine that sluice runs on, "" when nobody knows
 
 	where config.Cloud // once [Options.find] has found it
 }
@@ -139,7 +137,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Ledger == nil {
 		o.Ledger = ledger.New(fleet.Usual(), o.Now)
 	}
-	if o.simulated = o.Runner != nil; !o.simulated {
+	if o.Runner == nil {
 		o.Runner = goroutines{}
 	}
 	if o.CacheTTL == 0 {

@@ -2,6 +2,7 @@ package azure
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"sluice.dev/sluice/cloud"
@@ -13,12 +14,17 @@ type Runner interface {
 	Go(ctx context.Context, f func(context.Context))
 	// Await returns when done is closed or the context ends, and after d at the latest.
 	Await(ctx context.Context, done <-chan struct{}, d time.Duration)
+	// Settle is called at the end of a read, with the questions that it waits for as little as anybody else. A simulation may wait for them, so
+	// that its stories are the same each time.
+	Settle(running *sync.WaitGroup)
 }
 
 // goroutines is the Runner that goes by the machine's clock.
 type goroutines struct{}
 
 func (goroutines) Go(ctx context.Context, f func(context.Context)) { go f(ctx) }
+
+func (goroutines) Settle(*sync.WaitGroup) {}
 
 func (goroutines) Await(ctx context.Context, done <-chan struct{}, d time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, max(0, d))

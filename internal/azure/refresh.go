@@ -71,9 +71,7 @@ func (p *Provider) refresh(ctx context.Context) {
 		questions[i] = j.question
 	}
 	p.askAll(ctx, questions, func(i int) { p.ask(p.life, questions[i], p.reads(jobs[i])) })
-	if p.options.simulated {
-		p.background.Wait()
-	}
+	p.options.Runner.Settle(&p.background)
 }
 
 // list is the answer to the question for all models, where one is due or one has come that nobody waited for; nil for none.

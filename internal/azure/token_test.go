@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -161,6 +162,8 @@ func TestWhatATokenTakesGoesByTheProvidersClock(t *testing.T) {
 
 // turning is a Runner on a clock of its own: what runs beside others never ends, and waiting turns the clock.
 type turning struct{ clock *time.Time }
+
+func (turning) Settle(running *sync.WaitGroup) { running.Wait() }
 
 func (turning) Go(context.Context, func(context.Context)) {}
 

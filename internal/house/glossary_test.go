@@ -88,6 +88,24 @@ func TestCommentsAreInTheGlossary(t *testing.T) {
 	}
 }
 
+// TestTheHarnessIsNoPartOfTheProduct holds that the product does not ask whether it is simulated: what simulations need they bring through
+// interfaces that a user has a use for as well. Only the command that plays scenarios speaks of them.
+func TestTheHarnessIsNoPartOfTheProduct(t *testing.T) {
+	harness := []string{"simulate", "simulated", "simulation", "inject", "injected", "tempt", "fake", "mock", "untimed", "testing"}
+	for _, f := range parseHouse(t) {
+		if f.test || f.room == "cmd/sluice" || simulates(f.room) {
+			continue
+		}
+		for _, id := range declaredIn(f.syntax) {
+			for _, word := range parts(id.Name) {
+				if slices.Contains(harness, word) && id.Name != "podsInjected" { // which is a condition's reason by the API of buffers
+					t.Errorf("%s: %s has the word %s: the product knows of no simulation", f.at(id), id.Name, word)
+				}
+			}
+		}
+	}
+}
+
 // simulates says whether a room plays the world around the product or judges it.
 func simulates(room string) bool {
 	return within(room, "internal/azuresim", "internal/azuresim/template", "internal/kubesim", "internal/world", "internal/observer", "internal/proof", "internal/controlplane",

@@ -31,13 +31,13 @@ var retries = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 
 // feed follows one resource. It is the store of a reflector rather than an informer: what the API server says is visible
 // when the reflector's call returns, bookmarks are heard, and no second copy or queue stands in between.
 type feed[T object, K comparable] struct {
-	of     resource[T]
-	keep   func(T) K        // of a trimmed object; called by the reflector alone
-	tidy   func(map[name]K) // called by the reflector alone after changes, with all that is held; may be nil
-	client any              // the clientset, asked only whether it can stream lists
-	now    func() time.Time
-	timed  bool // now goes by the clock of timers
-	log    *slog.Logger
+	of         resource[T]
+	keep       func(T) K        // of a trimmed object; called by the reflector alone
+	tidy       func(map[name]K) // called by the reflector alone after changes, with all that is held; may be nil
+	client     any              // the clientset, asked only whether it can stream lists
+	now        func() time.Time
+	background Background
+	log        *slog.Logger
 
 	stirred func()          // called without the lock when the state may have changed
 	notice  func(change[K]) // called without the lock, in order, for changes after the first read; may be nil
@@ -52,7 +52,7 @@ type feed[T object, K comparable] struct {
 	watched  bool             // the latest request to watch was accepted
 	errs     map[string]error // by verb, the latest answer if that was an error
 	watcher  watch.Interface  // the latest
-	silence  *time.Timer      // stops watcher; nil while nothing may yet be expected of it
+	silence  Timer            // stops watcher; nil while nothing may yet be expected of it
 }
 
 // state is how far a feed has come.
@@ -64,7 +64,7 @@ type state struct {
 }
 
 func newFeed[T object, K comparable](client any, of resource[T], o Options, stirred func(), notice func(change[K]), keep func(T) K, as form[K]) *feed[T, K] {
-	return &feed[T, K]{of: of, client: client, now: o.Now, timed: !o.Simulated, log: o.Log, stirred: stirred, notice: notice, keep: keep, held: newCollection(as), errs: map[string]error{}}
+	return &feed[T, K]{of: of, client: client, now: o.Now, background: o.Background, log: o.Log, stirred: stirred, notice: notice, keep: keep, held: newCollection(as), errs: map[string]error{}}
 }
 
 // run lists and watches until ctx is done.
@@ -87,17 +87,14 @@ func (f *feed[T, K]) run(ctx context.Context) {
 			f.answered(ctx, "watch", err)
 			if err == nil {
 				f.opened(w, streams)
-				if !streams && f.timed {
-					go f.prove(ctx)
+				if !streams {
+					f.background.After(0, func() { f.prove(ctx) })
 				}
 			}
 			return w, err
 		},
 	}, f.client)
-	retries := retries
-	if !f.timed {
-		retries.Duration, retries.Cap = time.Millisecond, 10*time.Millisecond
-	}
+	retries := f.background.Retries(retries)
 	reflector := cache.NewReflectorWithOptions(source, f.of.empty, f, cache.ReflectorOptions{Name: f.of.name, TypeDescription: f.of.name, Backoff: new(retries)})
 	_ = retries.DelayWithReset(clock.RealClock{}, 2*time.Minute).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		err := reflector.ListAndWatchWithContext(ctx)
@@ -119,11 +116,10 @@ func (f *feed[T, K]) run(ctx context.Context) {
 
 // rest waits until what is denied is asked for again.
 func (f *feed[T, K]) rest(ctx context.Context) {
-	if !f.timed {
-		return
-	}
+	over := make(chan struct{})
+	defer f.background.After(rediscovery, func() { close(over) }).Stop()
 	select {
-	case <-time.After(rediscovery):
+	case <-over:
 	case <-ctx.Done():
 	}
 }
@@ -209,11 +205,10 @@ func (f *feed[T, K]) proven() {
 // expect gives the watch another [watchRenewal] to say something. The caller holds the lock.
 func (f *feed[T, K]) expect() {
 	switch {
-	case !f.timed:
 	case f.silence != nil:
 		f.silence.Reset(watchRenewal)
 	case f.watcher != nil:
-		f.silence = time.AfterFunc(watchRenewal, f.watcher.Stop)
+		f.silence = f.background.After(watchRenewal, f.watcher.Stop)
 	}
 }
 

@@ -42,9 +42,8 @@ type Options struct {
 
 	Besides // what is followed besides what every decision reads
 
-	// Simulated says that Now is not the clock that timers go by: watches are then not renewed by timers, what failed is asked again at once, and
-	// Start waits for as long as its context lets it.
-	Simulated bool
+	// Background runs what nobody waits for, and what timers begin; nil means goroutines, and the machine's clock.
+	Background Background
 
 	// Bypassed says whether pods of a scheduler are worth a trigger before it has looked at them; nil means that no scheduler's are.
 	Bypassed func(scheduler string) bool
@@ -54,10 +53,10 @@ type Options struct {
 // [Besides] asks for, and
 // of the others those that the API server serves, which it is asked at the start and every two minutes. Its methods may be called from several goroutines.
 type Observer struct {
-	patience  time.Duration
-	simulated bool
-	triggers  *triggers
-	wake      chan struct{} // holds one token while a feed has changed its state since Start looked
+	patience   time.Duration
+	background Background
+	triggers   *triggers
+	wake       chan struct{} // holds one token while a feed has changed its state since Start looked
 
 	nodes      *feed[*corev1.Node, *corev1.Node]
 	pods       *feed[*corev1.Pod, *cluster.Pod]
@@ -119,7 +118,8 @@ func NewObserver(client kubernetes.Interface, o Options) *Observer {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	ob := &Observer{patience: o.Patience, simulated: o.Simulated, triggers: newTriggers(o.Bypassed), wake: make(chan struct{}, 1)}
+	o.Background = o.background()
+	ob := &Observer{patience: o.Patience, background: o.Background, triggers: newTriggers(o.Bypassed), wake: make(chan struct{}, 1)}
 	r := resourcesOf(client, o.RankingNamespace)
 	var common shares
 	ob.nodes = newFeed(client, r.nodes, o, ob.stirred, ob.triggers.node, common.node, whole[*corev1.Node]())
@@ -194,18 +194,16 @@ func (o *Observer) Start(ctx context.Context) (err error) {
 	}
 	o.optional.discover(ctx, o.discovery)
 	go o.optional.rediscover(ctx, o.discovery)
-	patience := time.NewTimer(o.patience)
+	out := make(chan struct{}, 1) // of patience
+	patience := o.background.After(o.patience, func() { out <- struct{}{} })
 	defer patience.Stop()
-	if o.simulated {
-		patience.Stop()
-	}
 	for {
 		if done, err := o.settled(); done {
 			return err
 		}
 		select {
 		case <-o.wake:
-		case <-patience.C:
+		case <-out:
 			if left := time.Until(o.advanced().Add(o.patience)); left > 0 {
 				patience.Reset(left)
 				continue

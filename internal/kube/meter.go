@@ -33,10 +33,10 @@ var measureRight = Right{Verb: "list", Resource: "nodes", Group: "metrics.k8s.io
 // Meter reads the measured CPU of nodes from the metrics API, where the API server serves one. It reads beside its caller, who never waits for it:
 // until an answer comes, and where none comes, nothing is known. Its methods may be called from several goroutines.
 type Meter struct {
-	client    rest.Interface
-	now       func() time.Time
-	log       *slog.Logger
-	simulated bool
+	client     rest.Interface
+	now        func() time.Time
+	log        *slog.Logger
+	background Background
 
 	mu      sync.Mutex
 	reading bool
@@ -44,7 +44,7 @@ type Meter struct {
 	trouble string             // as last told, "" for none
 }
 
-// NewMeter returns a meter that has read nothing. Of the options it heeds Now, Log and Simulated.
+// NewMeter returns a meter that has read nothing. Of the options it heeds Now, Log and Background.
 func NewMeter(client kubernetes.Interface, o Options) *Meter {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -52,7 +52,7 @@ func NewMeter(client kubernetes.Interface, o Options) *Meter {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Meter{client: client.Discovery().RESTClient(), now: o.Now, log: o.Log, simulated: o.Simulated}
+	return &Meter{client: client.Discovery().RESTClient(), now: o.Now, log: o.Log, background: o.background()}
 }
 
 // Known is what was read last, by name. What it returns never changes.
@@ -94,11 +94,9 @@ func (m *Meter) Measure(ctx context.Context, nodes []string) {
 }
 
 func (m *Meter) read(ctx context.Context, nodes []string) ([]*cluster.NodeUse, error) {
-	if !m.simulated {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, measureTimeout)
-		defer cancel()
-	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer m.background.After(measureTimeout, cancel).Stop()
 	body, err := m.client.Get().AbsPath("/apis/metrics.k8s.io/v1beta1/nodes").SetHeader("Accept", "application/json").MaxRetries(0).Stream(ctx)
 	if err != nil {
 		return nil, err

@@ -29,9 +29,9 @@ var writes = []Right{
 // Rights has the API server say which rights this client has to change objects. What it does not say counts as granted: a write then meets the refusal
 // itself. Its methods may be called from several goroutines.
 type Rights struct {
-	client    kubernetes.Interface
-	now       func() time.Time
-	simulated bool
+	client     kubernetes.Interface
+	now        func() time.Time
+	background Background
 
 	mu     sync.Mutex
 	lacks  map[Right]bool
@@ -39,27 +39,22 @@ type Rights struct {
 	asking bool
 }
 
-// NewRights returns rights of which nothing is known yet. Of the options it heeds Now and Simulated.
+// NewRights returns rights of which nothing is known yet. Of the options it heeds Now and Background.
 func NewRights(client kubernetes.Interface, o Options) *Rights {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Rights{client: client, now: o.Now, simulated: o.Simulated}
+	return &Rights{client: client, now: o.Now, background: o.background()}
 }
 
-// Refresh asks anew, when it is time to, and waits for the answers only in a simulated world: no cycle waits for them. A right of which the API server says
-// nothing now stays what it was.
+// Refresh asks anew, when it is time to; no cycle waits for the answers. A right of which the API server says nothing now stays what it was.
 func (r *Rights) Refresh(ctx context.Context) {
 	r.mu.Lock()
 	due := !r.asking && (r.asked.IsZero() || r.now().Sub(r.asked) >= rightsAsked)
 	r.asking = r.asking || due
 	r.mu.Unlock()
-	switch {
-	case !due:
-	case r.simulated:
-		r.refresh(ctx)
-	default:
-		go r.refresh(ctx)
+	if due {
+		r.background.Go(func() { r.refresh(ctx) })
 	}
 }
 
@@ -67,15 +62,9 @@ func (r *Rights) refresh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, rightsWithin)
 	defer cancel()
 	granted, known := make([]bool, len(writes)), make([]bool, len(writes))
-	var all sync.WaitGroup
 	for i, right := range writes {
-		if r.simulated { // a story is the same each time
-			granted[i], known[i] = r.ask(ctx, right)
-			continue
-		}
-		all.Go(func() { granted[i], known[i] = r.ask(ctx, right) })
+		granted[i], known[i] = r.ask(ctx, right)
 	}
-	all.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked, r.asking = r.now(), false

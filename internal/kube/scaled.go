@@ -25,9 +25,9 @@ const (
 // Scaled reads the pod templates of the workloads that CapacityBuffers refer to: one without replicas has no pod that tells what its pods are like. It needs
 // the right to list ReplicaSets and StatefulSets; without it, it reads nothing. Its methods may be called from several goroutines.
 type Scaled struct {
-	client    kubernetes.Interface
-	now       func() time.Time
-	simulated bool
+	client     kubernetes.Interface
+	now        func() time.Time
+	background Background
 
 	mu     sync.Mutex
 	of     []workload
@@ -42,15 +42,15 @@ type workload struct {
 	cluster.ScalableReference
 }
 
-// NewScaled returns one that has read nothing yet. Of the options it heeds Now and Simulated.
+// NewScaled returns one that has read nothing yet. Of the options it heeds Now and Background.
 func NewScaled(client kubernetes.Interface, o Options) *Scaled {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Scaled{client: client, now: o.Now, simulated: o.Simulated}
+	return &Scaled{client: client, now: o.Now, background: o.background()}
 }
 
-// Refresh reads the templates of what the buffers refer to, when that is new or it is time to, and waits for the answers only in a simulated world.
+// Refresh reads the templates of what the buffers refer to, when that is new or it is time to. Nobody waits for the answers.
 func (s *Scaled) Refresh(ctx context.Context, buffers []*cluster.CapacityBuffer) {
 	of := workloadsOf(buffers)
 	s.mu.Lock()
@@ -59,12 +59,8 @@ func (s *Scaled) Refresh(ctx context.Context, buffers []*cluster.CapacityBuffer)
 		s.of, s.asked, s.asking = of, s.now(), true
 	}
 	s.mu.Unlock()
-	switch {
-	case !due:
-	case s.simulated:
-		s.refresh(ctx, of)
-	default:
-		go s.refresh(ctx, of)
+	if due {
+		s.background.Go(func() { s.refresh(ctx, of) })
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"sluice.dev/sluice/internal/agent"
 	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/imds"
+	"sluice.dev/sluice/internal/kube"
 )
 
 // agentName is what the agents call themselves to the API server.
@@ -21,7 +22,9 @@ const agentName = "sluice-agent"
 // hearing is the agent of one machine.
 type hearing struct {
 	*agent.Agent
-	next time.Time // its next look
+	kube     kube.Writer  // by which it writes
+	metadata *imds.Client // which it asks
+	next     time.Time    // its next look
 }
 
 func doAgents(w *world, _ *statement) error {
@@ -82,6 +85,9 @@ func (w *world) turnAgents(ctx context.Context) error {
 			h.next = time.Time{}
 		case !w.now().Before(h.next):
 			h.next = w.now().Add(h.Cycle(ctx))
+			if w.whims != nil {
+				w.injectBeside(ctx, h)
+			}
 		}
 	}
 	return nil
@@ -95,14 +101,11 @@ func (w *world) newAgent(m *machine) (*hearing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start an agent: %w", err)
 	}
-	made := &hearing{Agent: &agent.Agent{
-		Metadata: &imds.Client{Transport: &azuresim.Transport{Server: w.azure, Machine: m.ID}}, Client: api, Node: m.ComputerName,
+	metadata := &imds.Client{Transport: &azuresim.Transport{Server: w.azure, Machine: m.ID}}
+	return &hearing{kube: kube.Writer{Client: api}, metadata: metadata, Agent: &agent.Agent{
+		Metadata: metadata, Client: api, Node: m.ComputerName,
 		Heeds: agent.DefaultHeeds, DryRun: w.dryRun, Now: w.now, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	}}
-	if w.whims != nil {
-		made.Inject = w.injectAgent
-	}
-	return made, nil
+	}}, nil
 }
 
 // nextHearing is when the next agent looks that has something to look for; zero when none has.

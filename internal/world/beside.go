@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -96,6 +97,9 @@ func (b *beside) run(t *task) {
 		b.tasks = append(b.tasks, t)
 	}
 }
+
+// Settle implements azure.Runner.
+func (b *beside) Settle(running *sync.WaitGroup) { running.Wait() }
 
 // Await implements azure.Runner.
 func (b *beside) Await(ctx context.Context, done <-chan struct{}, d time.Duration) {

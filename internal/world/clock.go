@@ -265,11 +265,11 @@ func (w *world) begin(ctx context.Context, left legacy) error {
 	}
 	w.book = farm.Ledger
 	w.sound.begins(left.operations != nil)
-	parts := app.Parts{Client: api, Cloud: w.provider, Ledger: w.book, Policy: w.policy, DryRun: w.dryRun, Now: w.reading, Timing: w.timing, Expander: &w.advice, Simulated: true,
-		Silent: w.silence, Leads: w.ownLease, Learned: left.learned, Breakers: left.breakers,
+	parts := app.Parts{Client: api, Cloud: w.provider, Ledger: w.book, Policy: w.policy, DryRun: w.dryRun, Now: w.reading, Timing: w.timing, Expander: &w.advice,
+		Background: untimed{}, Wall: noWall, Silent: w.silence, Leads: w.ownLease, Learned: left.learned, Breakers: left.breakers,
 	}
 	if w.whims != nil {
-		parts.Inject = w.inject
+		parts.Around = w.around
 	}
 	if err := w.lead(app.New(parts)); err != nil {
 		return err

@@ -1,12 +1,15 @@
 package world
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/guard"
+	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/plan/memory"
 )
@@ -57,7 +60,24 @@ func (h *history) temptation() {
 	}
 }
 
-// inject is app.Parts.Tempt.
+// around stands around what performs plans: after each plan it has something tried that no plan says.
+func (w *world) around(inner app.Performer) app.Performer { return &reckless{w, inner} }
+
+type reckless struct {
+	world *world
+	inner app.Performer
+}
+
+// Perform implements app.Performer.
+func (r *reckless) Perform(ctx context.Context, seen *cluster.Snapshot, p action.Plan) []memory.Result {
+	results := r.inner.Perform(ctx, seen, p)
+	r.world.inject(seen, func(decided *cluster.Snapshot, actions []action.Action) []memory.Result {
+		return r.inner.Perform(ctx, decided, action.Plan{Time: p.Time, Counted: p.Counted, Actions: actions})
+	})
+	return results
+}
+
+// inject has actions performed that are made up.
 func (w *world) inject(seen *cluster.Snapshot, perform func(*cluster.Snapshot, []action.Action) []memory.Result) {
 	h := w.whims
 	if h.old == nil || h.luck.IntN(10) == 0 {
@@ -180,8 +200,13 @@ func (h *whims) machine(n *cluster.Node, from *cluster.Snapshot) cluster.Machine
 	return cluster.Machine{}
 }
 
-// injectAgent is agent.Agent.Tempt: what is tried is made of what was announced to anybody.
-func (w *world) injectAgent(seen guard.Local, try func(guard.Write) error) {
+// injectBeside has a write tried in the agent's place that it has not decided on, made of what is announced to anybody: the guard is asked as before
+// any other, and what it lets pass is sent.
+func (w *world) injectBeside(ctx context.Context, of *hearing) {
+	seen, err := of.Look(ctx)
+	if err != nil {
+		return // nor does the agent know of anything to do
+	}
 	h := w.whims
 	notice := "none"
 	if len(seen.Notices) > 0 && h.luck.IntN(3) > 0 {
@@ -200,9 +225,29 @@ func (w *world) injectAgent(seen guard.Local, try func(guard.Write) error) {
 	}
 	w.actions++
 	var refusal *guard.Refusal
-	if errors.As(try(write), &refusal) {
+	switch err := guard.CheckLocal(write, seen); {
+	case errors.As(err, &refusal):
 		w.refused[refusal.Property]++
+	case err == nil:
+		_ = of.send(ctx, write, seen) // what fails is a fault among others
 	}
+}
+
+// send sends a write of an agent.
+func (h *hearing) send(ctx context.Context, w guard.Write, seen guard.Local) error {
+	switch w := w.(type) {
+	case guard.Announce:
+		said := cluster.Notice{ID: w.Notice}
+		if i := slices.IndexFunc(seen.Notices, func(n guard.Announced) bool { return n.ID == w.Notice }); i >= 0 {
+			said = seen.Notices[i].Notice
+		}
+		return h.kube.Announce(ctx, w.Node, w.UID, said)
+	case guard.Withdraw:
+		return h.kube.Withdraw(ctx, w.Node, w.UID)
+	case guard.Agree:
+		return h.metadata.Agree(ctx, w.Notice)
+	}
+	return nil // an agent has no such write
 }
 
 // one is one of all, at random; nil when there is none.

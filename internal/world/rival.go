@@ -100,10 +100,10 @@ func (w *world) newRival(ctx context.Context, kind string) (*rival, error) {
 	made := &rival{kind: kind, provider: provider, notes: own, pace: app.NewPace(w.timing), due: w.now()}
 	parts := app.Parts{
 		Client: api, Cloud: provider, Ledger: farm.Ledger, Policy: &allowed, DryRun: w.dryRun || kind == watcher, Now: w.now, Timing: w.timing, Expander: &w.advice,
-		Simulated: true, Silent: w.silence, Learned: w.saved.learned, Breakers: w.saved.breakers,
+		Background: untimed{}, Wall: noWall, Silent: w.silence, Learned: w.saved.learned, Breakers: w.saved.breakers,
 	}
 	if w.whims != nil && made.idle() {
-		parts.Inject = w.inject
+		parts.Around = w.around
 	}
 	made.sluice = app.New(parts)
 	return made, made.sluice.Start(ctx)
