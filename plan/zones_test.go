@@ -139,6 +139,18 @@ func TestZonesOfAGroupTakeTurns(t *testing.T) {
 	}
 }
 
+// TestWhatAGroupOverZonesMayNotAddGoesToOneAlike has three machines wanted of two groups that are alike, of which the first may add one.
+func TestWhatAGroupOverZonesMayNotAddGoesToOneAlike(t *testing.T) {
+	a, b := across("x", "x", "y", "y", "z"), Group("b", 0, 20)
+	a.Max = 6
+	b.Template = a.Template
+	objects := append(busy(a), Pod("p", CPU("4")), Pod("q", CPU("4")), Pod("r", CPU("4")))
+	p, _ := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{a, b}), policy.Default(), memory.Memory{})
+	if diff := cmp.Diff([]string{"grow a 5 -> 6", "grow b 0 -> 2"}, told(p)); diff != "" {
+		t.Errorf("actions (-want +got):\n%s", diff)
+	}
+}
+
 func TestAZoneIsPassedOverWhenItsMachineComesUpElsewhere(t *testing.T) {
 	asked := func(awaited map[string]int) memory.Memory {
 		return memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Requested: Start.Add(-time.Hour), Capacity: 2, Awaited: awaited}}}

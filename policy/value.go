@@ -90,8 +90,7 @@ func word[V ~string](v V) string { return string(v) }
 // texts is the form of a field of type T, or of a list of them, where T reads and writes its own text.
 func texts(field any) *Value {
 	to := reflect.ValueOf(field).Elem()
-	of := to.Type()
-	grows := of.Kind() == reflect.Slice
+	of, grows := to.Type(), to.Kind() == reflect.Slice
 	if grows {
 		of = of.Elem()
 	}
@@ -101,12 +100,11 @@ func texts(field any) *Value {
 	return &Value{strings.ToLower(of.Name()), func(text string) error {
 		v := reflect.New(of)
 		err := v.Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text))
-		switch {
-		case err != nil:
-		case grows:
-			to.Set(reflect.Append(to, v.Elem()))
-		default:
-			to.Set(v.Elem())
+		if v = v.Elem(); grows {
+			v = reflect.Append(to, v)
+		}
+		if err == nil {
+			to.Set(v)
 		}
 		return err
 	}, func() string {

@@ -268,10 +268,12 @@ var nodes = table{
 		says:   "no removal until {until}, {delay} after {after}",
 		remedy: "time: until {until}; the delays are --scale-down-delay-after-add, -after-delete and -after-failure",
 		ends:   "nodes may be cordoned again",
+		turn:   true,
 	},
 	RemovalBudget: {
 		says:   "removals in flight: {inflight} (limit {limit})",
 		remedy: "removals that are under way end, or a higher --max-scale-down-parallelism or --max-drain-parallelism",
+		turn:   true,
 	},
 	EmptiedInVain: {
 		says:   "emptying a node of group {group} came to nothing at {at}; none is emptied before {until}",

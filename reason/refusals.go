@@ -90,11 +90,13 @@ var refusals = table{
 		says:   "{leaving} machines would leave within --emptied-window (limit {limit}, --max-emptied-percentage); next at {until}",
 		remedy: "time: the next one may go at {until}; or a higher --max-emptied-percentage",
 		ends:   "it goes, as far as the budget then lasts",
+		turn:   true,
 	},
 	EmptiedUnknown: {
 		says:   "scale-down paused until {until}; sluice started at {since}; the budget ({limit} per {window}) before that is unknown",
 		remedy: "time: until {until}; or a shorter --emptied-window",
 		ends:   "it goes, as far as the budget then lasts",
+		turn:   true,
 	},
 	RemovalPaced: {
 		says:   "{leaving} machines would leave after their pods were deleted together (limit {limit}); the next follow later",

@@ -18,6 +18,9 @@ func (r Reason) Remedy() string {
 	return ""
 }
 
+// Turn says whether nothing but time or a turn is in the way of what the reason keeps.
+func (r Reason) Turn() bool { return rows[r.Code].turn }
+
 // fill puts facts, and the name of what the reason is about, in the place of their names in braces.
 func (r Reason) fill(template string) string {
 	return fill(template, func(name string) string {

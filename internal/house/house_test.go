@@ -115,7 +115,7 @@ var rooms = map[string][]string{
 	"internal/house":                         {},          // nothing but tests
 	"internal/world": {
 		"cloud", "cluster", "fleet", "fleet/fleettest", "guard", "journal", "plan", "plan/action", "plan/memory", "policy", "reason", "scheduling",
-		"internal/agent", "internal/app", "internal/azure", "internal/azuresim", "internal/expander", "internal/imds", "internal/kubesim", "internal/ledger", "internal/observer",
+		"internal/agent", "internal/app", "internal/azure", "internal/azuresim", "internal/expander", "internal/imds", "internal/kube", "internal/kubesim", "internal/ledger", "internal/observer",
 	},
 	"deploy": {},
 

@@ -163,7 +163,7 @@ func (ch *Chain) follow(c *Candidates, i int, ms *machines) {
 	undo := ch.Check.Mark()
 	t := &trial{d: ch}
 	o := ch.estimate(c, i, t.keep)
-	given := ch.joint.share(ch.alike(c, i), len(ch.tried))
+	given := ch.joint.share(ch.alike(c, i), len(ch.tried), nil)
 	if slices.ContainsFunc(given, func(to *Order) bool { return to != c.Groups[i] }) {
 		undo()
 		c.Groups[i].Opened -= len(ch.tried)

@@ -11,7 +11,7 @@
 //
 //	a limit of what a group may add          limits.go, a row of bounds
 //	a limit of the whole cluster             limits.go, clusterLimit, and room for the joint choice; the guard holds it as well
-//	a limit of one zone                      the same, from Incoming.ZonesAfter: zones take turns, so that one at its limit stops the group
+//	a limit of one zone                      a row of bounds: zones take turns, so that one at its limit stops the group
 //	a failure that keeps a group for a while failures.go, noticeFailures and blockedBy
 //	a wait before groups are asked           bursts.go for pods that keep coming, late.go for machines that do not
 //	a way to choose among groups             expander.go and ranking.go; without expanders joint.go

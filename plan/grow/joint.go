@@ -312,9 +312,10 @@ func (c *Candidates) onOne(at int, w *wanted) int64 {
 func (jt *Joint) openMix(b *mix, s packing.Solution) []*machine {
 	var open []*machine
 	var spanning []*seats
+	seating := map[*Order]int{} // machines meant for groups that span zones, which are not added yet
 	for _, m := range s.Machines {
 		l := b.lots[m.Group]
-		for _, st := range jt.share(l.groups, m.Count) {
+		for _, st := range jt.share(l.groups, m.Count, seating) {
 			one := &machine{}
 			for _, p := range m.Pods {
 				w := b.classes[p.Class]
@@ -325,6 +326,7 @@ func (jt *Joint) openMix(b *mix, s packing.Solution) []*machine {
 				one.plain = append(one.plain, meant{w, p.Count})
 			}
 			if st.Rotation != nil {
+				seating[st]++
 				spanning = seated(spanning, st, l.zone, one)
 				continue
 			}
@@ -361,8 +363,8 @@ func (jt *Joint) granted(m *machine, w *wanted, n int) {
 }
 
 // share divides machines over groups that are alike: one by one to the group that has the fewest, so that zones stay balanced; where zones
-// are the same and nobody asked for balance, to the first that may grow.
-func (jt *Joint) share(lot []*Order, n int) []*Order {
+// are the same and nobody asked for balance, to the first that may grow. Besides, so many are meant for groups as seating says.
+func (jt *Joint) share(lot []*Order, n int, seating map[*Order]int) []*Order {
 	if len(lot) == 1 {
 		return slices.Repeat(lot, n)
 	}
@@ -371,7 +373,7 @@ func (jt *Joint) share(lot []*Order, n int) []*Order {
 	})
 	shares := make([]Share, len(lot))
 	for i, st := range lot {
-		shares[i] = Share{st.ID, jt.Believed(st.GroupFacts) + st.Adding, jt.limits.MostMore(st)}
+		shares[i] = Share{st.ID, jt.Believed(st.GroupFacts) + st.Adding + seating[st], jt.limits.MostMore(st) - seating[st]}
 		if !balance {
 			shares[i].Capacity = -math.MaxInt32 * (len(lot) - i) // the first ones stay the smallest
 		}

@@ -28,24 +28,17 @@ var bounds = []struct {
 		return reason.New(reason.GroupAtMax, reason.Group(string(st.ID)), "capacity", lm.capacity(st)+extra, "max", st.Max)
 	}},
 	{"what a backoff leaves of a quota", func(lm *Limits, st *Order) int {
-		if b := lm.Memory.Groups[st.ID].Backoff; b.Until.After(lm.Now) {
-			return b.Ceiling - lm.capacity(st)
-		}
-		return unlimited
+		b := lm.Memory.Groups[st.ID].Backoff
+		return when(b.Until.After(lm.Now), b.Ceiling-lm.capacity(st))
 	}, func(lm *Limits, st *Order, _ int) reason.Reason {
 		return lm.backingOff(st.ID, lm.Memory.Groups[st.ID].Backoff)
 	}},
 	{"one at a time, while machines do not join", func(lm *Limits, st *Order) int {
-		if lm.Memory.Groups[st.ID].Breaker.Open() {
-			return 1 - st.Coming - st.Adding
-		}
-		return unlimited
+		return when(lm.Memory.Groups[st.ID].Breaker.Open(), 1-st.Coming-st.Adding)
 	}, func(_ *Limits, st *Order, _ int) reason.Reason { return Broken(st.ID) }},
 	{"the most at once", func(lm *Limits, st *Order) int {
-		if most := lm.Policy.Growth.Max.AtOnce; most > 0 {
-			return most - st.Adding
-		}
-		return unlimited
+		most := lm.Policy.Growth.Max.AtOnce
+		return when(most > 0, most-st.Adding)
 	}, func(lm *Limits, st *Order, extra int) reason.Reason {
 		return reason.New(reason.GroupAtOnce, reason.Group(string(st.ID)), "machines", st.Adding+extra, "limit", lm.Policy.Growth.Max.AtOnce)
 	}},
@@ -57,14 +50,17 @@ var bounds = []struct {
 		lm.Wake(until)
 		return why
 	}},
-	{"a Ready node of the cluster", func(lm *Limits, _ *Order) int {
-		if lm.awaitsReady() {
-			return 0
-		}
-		return unlimited
-	}, func(_ *Limits, st *Order, _ int) reason.Reason {
+	{"a Ready node of the cluster", func(lm *Limits, _ *Order) int { return when(lm.awaitsReady(), 0) }, func(_ *Limits, st *Order, _ int) reason.Reason {
 		return reason.New(reason.ClusterNotReady, reason.Group(string(st.ID)))
 	}},
+}
+
+// when is the number where a bound is in force.
+func when(inForce bool, n int) int {
+	if inForce {
+		return n
+	}
+	return unlimited
 }
 
 // capacity is what the group has, was asked for, and adds in this cycle, in machines.
@@ -104,22 +100,21 @@ func (lm *Limits) awaitsReady() bool {
 
 // clusterLimit says why a machine of the group would be more than the whole cluster may have beside such a total, nil when it would not.
 func (lm *Limits) clusterLimit(st *Order, total Totals) *reason.Reason {
-	because := func(r reason.Reason) *reason.Reason { return &r }
 	g, about := lm.Policy.Growth, reason.Group(string(st.ID))
 	if g.Max.Nodes > 0 && total.nodes+1 > g.Max.Nodes {
-		return because(reason.New(reason.ClusterNodesLimit, about, "nodes", total.nodes, "limit", g.Max.Nodes))
+		return new(reason.New(reason.ClusterNodesLimit, about, "nodes", total.nodes, "limit", g.Max.Nodes))
 	}
 	has := total
 	total.Add(st.Template, 1)
 	if total.Milli > g.Max.Cores*1000 {
-		return because(reason.New(reason.ClusterCoresLimit, about, "cores", has.Milli/1000, "limit", g.Max.Cores))
+		return new(reason.New(reason.ClusterCoresLimit, about, "cores", has.Milli/1000, "limit", g.Max.Cores))
 	}
 	if total.Bytes > g.Max.MemoryGiB<<30 {
-		return because(reason.New(reason.ClusterMemoryLimit, about, "memory", has.Bytes>>30, "limit", g.Max.MemoryGiB))
+		return new(reason.New(reason.ClusterMemoryLimit, about, "memory", has.Bytes>>30, "limit", g.Max.MemoryGiB))
 	}
 	for i, of := range total.Kinds {
 		if total.Gpus[i] > of.Max && total.Gpus[i] > has.Gpus[i] {
-			return because(reason.New(reason.ClusterGPULimit, about, "kind", of.Kind, "gpus", has.Gpus[i], "limit", of.Max))
+			return new(reason.New(reason.ClusterGPULimit, about, "kind", of.Kind, "gpus", has.Gpus[i], "limit", of.Max))
 		}
 	}
 	return nil

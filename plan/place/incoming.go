@@ -19,7 +19,7 @@ type Incoming struct {
 	Taken     *reason.Reason                  // which of these waits for the node of an earlier one of its name to go; nil when none does
 	Late      []*cluster.Instance             // machines without a node that come late, if they come
 	Templates map[string]*scheduling.Template // what machines are opened like, by zone, "" for a group that spans none; once one was
-	Opened    int                             // machines that were opened, to name them and to know whose turn it is
+	Opened    int                             // machines that were opened: expected, added, and on trial; it names them and says whose turn it is
 	expects   int                             // of these, those that are coming; see [comingName]
 	Rotation  *rotation                       // of its zones, nil where it spans none
 	awaited   reason.Reason                   // why pods have their place on a machine that is coming, once one has

@@ -11,7 +11,10 @@ import (
 func (d *Removal) considerAsked(nodes []*candidate) {
 	for _, st := range nodes {
 		why := *node.AskedFor(st.Node)
-		block := d.holds.hindered(st)
+		block := d.holds.forbidden(st)
+		if block == nil {
+			block = d.holds.crowded(st)
+		}
 		if block == nil {
 			block = d.holds.contract(st, cluster.AskedFor, nil)
 		}

@@ -141,15 +141,16 @@ func (cn *consolidation) findSaving(c memory.Consolidation) memory.Consolidation
 	} else {
 		c.Group = ""
 	}
-	due := c.Since.Add(st.group.Removal.UnneededTime)
+	limit := cn.queue.limitOf(st)
+	due := c.Since.Add(limit)
 	cn.use.measureSoon(st, due)
 	if cn.Now.Before(due) {
 		cn.Wake(due)
-		cn.nodes.judge(st, action.NodeIdle, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", cn.Now.Sub(c.Since).Truncate(time.Second), "limit", st.group.Removal.UnneededTime)...))
+		cn.nodes.judge(st, action.NodeIdle, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", cn.Now.Sub(c.Since).Truncate(time.Second), "limit", limit)...))
 		return c
 	}
 	if held := cn.holds.contract(st, cluster.Consolidated, nil); held != nil {
-		cn.nodes.judge(st, action.NodeIdle, append(held, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", cn.Now.Sub(c.Since).Truncate(time.Second), "limit", st.group.Removal.UnneededTime)...))...)
+		cn.nodes.judge(st, action.NodeIdle, append(held, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", cn.Now.Sub(c.Since).Truncate(time.Second), "limit", limit)...))...)
 		return c
 	}
 	if best.into == nil {

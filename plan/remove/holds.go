@@ -55,9 +55,12 @@ func unless(claim bool, code reason.Code, st *candidate) *reason.Reason {
 	return new(reason.New(code, reason.Node(st.Name())))
 }
 
-// forbidden says why a removable node may not be cordoned however long it waits, nil when it may.
+// forbidden says why a node may not be cordoned however long it waits, nil when it may.
 func (hd *holds) forbidden(st *candidate) []reason.Reason {
 	for _, s := range standing {
+		if st.Asked && !s.asked {
+			continue
+		}
 		if why := s.why(hd, st); why != nil {
 			return []reason.Reason{*why}
 		}
@@ -65,23 +68,24 @@ func (hd *holds) forbidden(st *candidate) []reason.Reason {
 	return nil
 }
 
-// hindered says why a node that a person has asked for may not be cordoned now, nil when it may.
-func (hd *holds) hindered(st *candidate) []reason.Reason {
-	for _, s := range standing {
-		if s.asked {
-			if why := s.why(hd, st); why != nil {
-				return []reason.Reason{*why}
-			}
-		}
+// crowded says that as many nodes are on their way out as may be at once, nil when one more may. One that is deleted together with others of
+// its group counts as none.
+func (hd *holds) crowded(st *candidate) (block []reason.Reason) {
+	if !hd.deletions.queued(st) {
+		block = full(st, hd.traffic.inFlight, hd.Policy.Removal.Parallelism)
 	}
-	r, about := &hd.Policy.Removal, reason.Node(st.Name())
-	switch {
-	case hd.traffic.inFlight >= r.Parallelism:
-		return []reason.Reason{reason.New(reason.RemovalBudget, about, "inflight", hd.traffic.inFlight, "limit", r.Parallelism)}
-	case len(st.Movers) > 0 && hd.traffic.drains >= r.Drain.Parallelism:
-		return []reason.Reason{reason.New(reason.RemovalBudget, about, "inflight", hd.traffic.drains, "limit", r.Drain.Parallelism)}
+	if block == nil && len(st.Movers) > 0 {
+		block = full(st, hd.traffic.drains, hd.Policy.Removal.Drain.Parallelism)
 	}
-	return nil
+	return block
+}
+
+// full says that as many removals are under way as may be, nil when fewer are.
+func full(st *candidate, inFlight, most int) []reason.Reason {
+	if inFlight < most {
+		return nil
+	}
+	return []reason.Reason{reason.New(reason.RemovalBudget, reason.Node(st.Name()), "inflight", inFlight, "limit", most)}
 }
 
 // unrepaired says whether the node is not Ready, would go for that by now, and nothing but its group's min is in the way: nobody replaces
@@ -99,23 +103,16 @@ func (hd *holds) lasting(st *candidate) reason.Reason {
 	return reason.New(reason.NodeUnrepaired, reason.Node(st.Name()), "age", hd.queue.idleFor(st), "limit", hd.queue.limitOf(st), "instance", st.Instance.ID)
 }
 
-// notYet says why a node that may be cordoned has to wait, nil when it may do so now; empty when its time has not come, of which limit
-// is how long it must have been removable.
-func (hd *holds) notYet(st *candidate, limit time.Duration) []reason.Reason {
-	r := &hd.Policy.Removal
-	about := reason.Node(st.Name())
-	one := func(why reason.Reason) []reason.Reason { return []reason.Reason{why} }
-	if due := st.since.Add(limit); hd.Now.Before(due) {
+// notYet says why a node that may be cordoned has to wait, nil when it may do so now; empty when its time has not come, see [queue.limitOf].
+func (hd *holds) notYet(st *candidate) []reason.Reason {
+	if due := st.since.Add(hd.queue.limitOf(st)); hd.Now.Before(due) {
 		hd.Wake(due)
 		return []reason.Reason{}
 	}
 	if why := hd.cools(st); why != nil {
-		return one(*why)
+		return []reason.Reason{*why}
 	}
-	if hd.traffic.inFlight >= r.Parallelism && !hd.deletions.queued(st) {
-		return one(reason.New(reason.RemovalBudget, about, "inflight", hd.traffic.inFlight, "limit", r.Parallelism))
-	}
-	return nil
+	return hd.crowded(st)
 }
 
 // clusterMinimum says which minimum of the whole cluster the node's leaving would break.

@@ -231,7 +231,7 @@ func (d *Removal) considerIdle(nodes []*candidate) {
 		}
 		block := d.holds.forbidden(st)
 		if block == nil {
-			block = d.holds.notYet(st, limit)
+			block = d.holds.notYet(st)
 		}
 		if held := d.holds.contract(st, why, block); held != nil {
 			block = held
@@ -279,20 +279,17 @@ func (d *Removal) considerUnderused(nodes []*candidate) {
 		if !st.Ready {
 			word = "unready"
 		}
-		limit := d.queue.limitOf(st)
-		fact := d.report.underuse(st, limit)
+		fact := d.report.underuse(st, d.queue.limitOf(st))
 		if block := d.holds.forbidden(st); block != nil {
 			d.places.found.Back()
+			d.taints.noteSoon(st, block)
 			if d.holds.unrepaired(st, block) {
 				block = append([]reason.Reason{d.holds.lasting(st)}, block...)
 			}
 			d.nodes.judge(st, action.NodeIdle, append(block, fact)...)
 			continue
 		}
-		block := d.holds.notYet(st, limit)
-		if block == nil && d.traffic.drains >= d.Policy.Removal.Drain.Parallelism {
-			block = []reason.Reason{reason.New(reason.RemovalBudget, about, "inflight", d.traffic.drains, "limit", d.Policy.Removal.Drain.Parallelism)}
-		}
+		block := d.holds.notYet(st)
 		if backoff := d.evictions.backsOff(st); block == nil && backoff != nil {
 			block = []reason.Reason{*backoff}
 		}

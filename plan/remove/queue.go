@@ -100,11 +100,7 @@ func (qu *queue) idleFor(st *candidate) time.Duration {
 func (qu *queue) balanceZones(nodes []*candidate) {
 	due := map[*Outgoing][]int{}
 	for i, st := range nodes {
-		limit := st.group.Removal.UnneededTime
-		if !st.Ready {
-			limit = st.group.Removal.UnreadyTime
-		}
-		if g := st.group; g.Spans() && st.Instance != nil && !qu.Now.Before(st.since.Add(limit)) {
+		if g := st.group; g.Spans() && st.Instance != nil && st.due {
 			due[g] = append(due[g], i)
 		}
 	}

@@ -137,7 +137,7 @@ func (qs *quiescing) consider(nodes []*candidate) {
 		}
 		qs.places.found.settle()
 		qs.traffic.quiesce(g, 1)
-		if block := qs.holds.notYet(st, qs.queue.limitOf(st)); block != nil && !busyElsewhere(block) {
+		if block := qs.holds.notYet(st); block != nil && !busyElsewhere(block) {
 			qs.nodes.judge(st, action.NodeKeep, append([]reason.Reason{keeps}, block...)...)
 			continue
 		}

@@ -10,13 +10,14 @@
 //
 // A node comes back in each phase before deleting when a pod, a person or the safety contract needs it. Where a new rule goes:
 //
-//	a reason why a node may not be cordoned, however long it waits    holds.go, a row of standing
-//	a delay before a node that could go is cordoned                   holds.go, notYet; consolidation asks cools alone, and a person neither
-//	a label or annotation of the node that keeps it                   node.View.untouched, a row of advance, and the guard
+//	a reason why a node may not be cordoned                           holds.go, a row of standing, which is asked on every road to a cordon
+//	how long a node must have been idle, underused or silent          queue.go, limitOf; what a label of it says is read in package policy
+//	a delay that only nodes by themselves wait for, no person         holds.go, notYet; consolidation asks cools alone
+//	a label or annotation of the node that keeps it for good          node.View.untouched, a row of advance, and the guard
 //	a reason why a cordoned node is given back                        phases.go, advance, before the phases; the first that holds wins
 //	something that an empty node waits for before its machine goes    vacated.go, and a row of advance
 //	a limit of how many leave at once                                 traffic.go counts them, holds.go and evictions.go ask
-//	a reason that time or a turn takes away                           taints.go, waitsForTurn
+//	a reason that time or a turn takes away                           its row in package reason says so (turn); the rule calls Wake
 //	the order in which nodes leave                                    queue.go
 //	a place where pods of a leaving node may not go                   places.go
 //	what is said of a group                                           report.go

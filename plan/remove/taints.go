@@ -60,23 +60,11 @@ func (tn *taints) apply() {
 // noteSoon notes a node that may not be cordoned for these reasons, if it waits for nothing but its time or its turn. Control-plane nodes
 // are nothing that pods are steered by.
 func (tn *taints) noteSoon(st *candidate, block []reason.Reason) {
-	if !waitsForTurn(block) {
+	if len(block) > 0 && !block[0].Turn() {
 		return
 	}
 	tn.use.measureSoon(st, st.since.Add(tn.queue.limitOf(st)))
 	if st.Takes && !st.Controls {
 		tn.soon = append(tn.soon, st)
 	}
-}
-
-// waitsForTurn says whether nothing but time or a turn is in a node's way.
-func waitsForTurn(block []reason.Reason) bool {
-	if len(block) == 0 {
-		return true
-	}
-	switch block[0].Code {
-	case reason.RemovalCoolsDown, reason.RemovalBudget, reason.EmptiedBudget, reason.EmptiedUnknown:
-		return true
-	}
-	return false
 }
