@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -33,6 +35,8 @@ type Decoder struct {
 	offers map[cluster.GroupID]*cluster.Sizes
 	told   []action.Verdict
 	fleet  fleet.Ledger
+	groups json.RawMessage
+	memory json.RawMessage
 
 	nodes      objects[*corev1.Node]
 	pods       objects[*cluster.Pod]
@@ -120,7 +124,13 @@ func (d *Decoder) apply(r record) (Entry, error) {
 	if r.Offers != nil {
 		d.offers = r.Offers.tables()
 	}
-	for _, g := range r.Groups {
+	var groups []*cluster.Group
+	var before memory.Memory
+	if err := cmp.Or(next(&d.groups, r.Version, r.Groups, &groups), next(&d.memory, r.Version, r.Before, &before)); err != nil {
+		d.begun = false
+		return Entry{}, fmt.Errorf("line %d is damaged: %w", d.line, err)
+	}
+	for _, g := range groups {
 		if g == nil {
 			return Entry{}, fmt.Errorf("line %d has an empty group", d.line)
 		}
@@ -161,10 +171,28 @@ func (d *Decoder) apply(r record) (Entry, error) {
 			Known: r.ControllersKnown, ReplicaSets: d.replicaSets.apply(r.ReplicaSets),
 			ReplicationControllers: d.replicationControllers.apply(r.ReplicationControllers), StatefulSets: d.statefulSets.apply(r.StatefulSets),
 		},
-	}, r.Groups)
+	}, groups)
 	d.fleet = d.fleet.Apply(r.Fleet)
 	seen.Fleet = d.fleet
-	return Entry{Cycle: r.Cycle, Seen: seen, Policy: d.policy, Before: r.Before, Plan: r.Plan, Results: r.Results, Refused: r.Refused, TookOver: r.TookOver, DryRun: r.DryRun}, nil
+	return Entry{Cycle: r.Cycle, Seen: seen, Policy: d.policy, Before: before, Plan: r.Plan, Results: r.Results, Refused: r.Refused, TookOver: r.TookOver, DryRun: r.DryRun}, nil
+}
+
+// next applies what a line says of a value to that of the line before, and reads it. Lines before version 3 have the whole value.
+func next(value *json.RawMessage, version int, said json.RawMessage, into any) (err error) {
+	var p patch
+	switch {
+	case version < 3:
+		p.Is = said
+	case len(said) > 0:
+		err = json.Unmarshal(said, &p)
+	}
+	if err == nil {
+		*value, err = p.apply(*value)
+	}
+	if err == nil && len(*value) > 0 {
+		err = json.Unmarshal(*value, into)
+	}
+	return err
 }
 
 // objects are the objects of one kind as of the last line, by [name.String].

@@ -18,6 +18,8 @@ type Encoder struct {
 	fleet  fleet.Ledger
 	offers map[cluster.GroupID]*cluster.Sizes
 	policy *policy.Policy
+	groups json.RawMessage
+	memory json.RawMessage
 	told   []action.Verdict
 	begun  bool
 	torn   bool // the last write may have left half a line
@@ -28,9 +30,17 @@ func NewEncoder(w io.Writer) *Encoder { return &Encoder{w: w} }
 
 // Encode writes one entry as one line, by one Write. After an error the next line is a full one.
 func (e *Encoder) Encode(entry Entry) error {
-	before, ledger, offered, told := e.seen, e.fleet, e.offers, e.told
 	if !e.begun {
-		before, ledger, offered, told = cluster.Objects{}, fleet.Ledger{}, nil, nil
+		*e = Encoder{w: e.w, torn: e.torn}
+	}
+	before, ledger, offered, told := e.seen, e.fleet, e.offers, e.told
+	groups, changed, err := since(e.groups, entry.Seen.Groups)
+	if err != nil {
+		return fmt.Errorf("write cycle %d: %w", entry.Cycle, err)
+	}
+	memory, remembered, err := since(e.memory, entry.Before)
+	if err != nil {
+		return fmt.Errorf("write cycle %d: %w", entry.Cycle, err)
 	}
 	offers := offersOf(entry.Seen.Groups)
 	after := entry.Seen.Objects
@@ -66,8 +76,8 @@ func (e *Encoder) Encode(entry Entry) error {
 		ReplicationControllers: between(before.Controllers.ReplicationControllers, after.Controllers.ReplicationControllers),
 		StatefulSets:           between(before.Controllers.StatefulSets, after.Controllers.StatefulSets),
 
-		Groups: entry.Seen.Groups, Fleet: entry.Seen.Fleet.Change(ledger), Offers: newOffers(offered, offers),
-		Before: entry.Before, Plan: entry.Plan, Told: verdictsSince(told, entry.Plan.Verdicts), Results: entry.Results, Refused: entry.Refused, TookOver: entry.TookOver,
+		Groups: changed, Fleet: entry.Seen.Fleet.Change(ledger), Offers: newOffers(offered, offers),
+		Before: remembered, Plan: entry.Plan, Told: verdictsSince(told, entry.Plan.Verdicts), Results: entry.Results, Refused: entry.Refused, TookOver: entry.TookOver,
 	}
 	r.Plan.Verdicts = nil
 	if !e.begun || e.policy != entry.Policy {
@@ -86,7 +96,18 @@ func (e *Encoder) Encode(entry Entry) error {
 		e.begun, e.torn = false, true
 		return fmt.Errorf("write cycle %d: %w", entry.Cycle, err)
 	}
-	e.fleet = entry.Seen.Fleet
+	e.fleet, e.groups, e.memory = entry.Seen.Fleet, groups, memory
 	e.seen, e.offers, e.policy, e.told, e.begun, e.torn = after, offers, entry.Policy, entry.Plan.Verdicts, true, false
 	return nil
+}
+
+// since is a value as a line has it, and what turns the value of the line before into it; nil when nothing does.
+func since(before json.RawMessage, value any) (after, change json.RawMessage, err error) {
+	if after, err = json.Marshal(value); err != nil {
+		return nil, nil, err
+	}
+	if p := patchBetween(before, after); !p.IsZero() {
+		change, err = json.Marshal(p)
+	}
+	return after, change, err
 }

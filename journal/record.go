@@ -2,6 +2,7 @@ package journal
 
 import (
 	"cmp"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -20,8 +21,9 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// Version is the version of the line format. A reader refuses lines of a newer one; those of version 1 have their verdicts in the plan.
-const Version = 2
+// Version is the version of the line format. A reader refuses lines of a newer one. Those before version 3 have groups and memory whole, those of
+// version 1 have their verdicts in the plan.
+const Version = 3
 
 // record is one line.
 type record struct {
@@ -61,16 +63,16 @@ type record struct {
 	ReplicationControllers change[*cluster.Controller] `json:"replicationControllers,omitzero"`
 	StatefulSets           change[*cluster.Controller] `json:"statefulSets,omitzero"`
 
-	Groups   []*cluster.Group `json:"groups,omitempty"`
-	Fleet    fleet.Change     `json:"fleet,omitzero"`
-	Offers   *offers          `json:"offers,omitempty"` // nil when as before
-	Policy   *policy.Policy   `json:"policy,omitempty"` // nil when as before
-	Before   memory.Memory    `json:"before"`
-	Plan     action.Plan      `json:"plan"` // without its verdicts
-	Told     []verdicts       `json:"verdicts,omitempty"`
-	Results  []memory.Result  `json:"results,omitempty"`
-	Refused  []Refusal        `json:"refused,omitempty"`
-	TookOver []Takeover       `json:"tookOver,omitempty"`
+	Groups   json.RawMessage `json:"groups,omitempty"` // a [patch] of []*cluster.Group
+	Fleet    fleet.Change    `json:"fleet,omitzero"`
+	Offers   *offers         `json:"offers,omitempty"` // nil when as before
+	Policy   *policy.Policy  `json:"policy,omitempty"` // nil when as before
+	Before   json.RawMessage `json:"before,omitempty"` // a [patch] of memory.Memory
+	Plan     action.Plan     `json:"plan"`             // without its verdicts
+	Told     []verdicts      `json:"verdicts,omitempty"`
+	Results  []memory.Result `json:"results,omitempty"`
+	Refused  []Refusal       `json:"refused,omitempty"`
+	TookOver []Takeover      `json:"tookOver,omitempty"`
 }
 
 // change is what became of one kind of object since the line before.

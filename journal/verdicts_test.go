@@ -78,6 +78,7 @@ func TestLinesOfTheFirstVersionAreStillRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	line["v"], line["plan"] = json.RawMessage("1"), whole
+	line["groups"], line["before"] = json.RawMessage(asJSON(t, entry.Seen.Groups)), json.RawMessage(asJSON(t, entry.Before))
 	old, err := json.Marshal(line)
 	if err != nil {
 		t.Fatal(err)
@@ -88,6 +89,9 @@ func TestLinesOfTheFirstVersionAreStillRead(t *testing.T) {
 	}
 	if diff := cmp.Diff(entry.Plan.Verdicts, read[0].Plan.Verdicts); diff != "" {
 		t.Errorf("(-decided +read):\n%s", diff)
+	}
+	if _, same, err := journal.Replay(read[0]); err != nil || !same {
+		t.Errorf("replay is the same: %t, %v", same, err)
 	}
 }
 
