@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,17 +27,32 @@ import (
 // ErrCut says that the last line of a journal is not whole, as after a crash. The entries before it are good.
 var ErrCut = errors.New("the last line is cut off, as after a crash")
 
+// LineError says what is wrong with a line. The lines after it can be read on, from one on that can be understood alone.
+type LineError struct {
+	Line int
+	Why  error // as a clause of which the line is the subject
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("line %d %v", e.Line, e.Why) }
+
+func (e *LineError) Unwrap() error { return e.Why }
+
 // Decoder reads the entries of a journal in their order. It is not safe for concurrent use.
 type Decoder struct {
 	r      *bufio.Reader
+	cut    []byte // the beginning of a line of which there is no more yet
 	line   int
 	begun  bool
+	said   Line // by the last line
 	policy *policy.Policy
 	offers map[cluster.GroupID]*cluster.Sizes
 	told   []action.Verdict
 	fleet  fleet.Ledger
 	groups json.RawMessage
 	memory json.RawMessage
+
+	lacks            cluster.Lacks
+	controllersKnown bool
 
 	nodes      objects[*corev1.Node]
 	pods       objects[*cluster.Pod]
@@ -68,20 +84,42 @@ type Decoder struct {
 	statefulSets           objects[*cluster.Controller]
 }
 
+// Line is what one line says by itself: an [Entry] without what it rests on.
+type Line struct {
+	Cycle    uint64
+	Time     time.Time
+	Policy   *policy.Policy
+	Plan     action.Plan
+	Results  []memory.Result
+	Refused  []Refusal
+	TookOver []Takeover
+	DryRun   bool
+}
+
 // NewDecoder returns a decoder of r. Lines before the first full one are passed over: they cannot be understood alone.
 func NewDecoder(r io.Reader) *Decoder { return &Decoder{r: bufio.NewReaderSize(r, 1<<20)} }
 
-// Next is the next entry; io.EOF at the end, [ErrCut] when the end is not whole. Other errors name the line; a caller that goes on
-// is given the next entry that can be understood alone, and those after it.
+// Next is the next entry; io.EOF at the end, [ErrCut] when the end is not whole: once the file has grown, a caller may go on. After a [*LineError] it is
+// given the next entry that can be understood alone, and those after it.
 func (d *Decoder) Next() (Entry, error) {
+	if _, err := d.Read(); err != nil {
+		return Entry{}, err
+	}
+	return d.Entry()
+}
+
+// Read reads the next entry but for what it rests on, Seen and Before: [Decoder.Entry] has these too. Whoever looks for one cycle of many, or for
+// what was said and done alone, so needs a fraction of the time. Errors are those of [Decoder.Next].
+func (d *Decoder) Read() (Line, error) {
 	for {
 		line, err := d.r.ReadBytes('\n')
-		if errors.Is(err, io.EOF) && len(line) > 0 {
-			return Entry{}, ErrCut
+		if line = append(d.cut, line...); err != nil {
+			if d.cut = line; errors.Is(err, io.EOF) && len(line) > 0 {
+				return Line{}, ErrCut
+			}
+			return Line{}, err
 		}
-		if err != nil {
-			return Entry{}, err
-		}
+		d.cut = nil
 		d.line++
 		if len(line) == 1 {
 			continue
@@ -89,19 +127,24 @@ func (d *Decoder) Next() (Entry, error) {
 		var r record
 		if err := json.Unmarshal(line, &r); err != nil {
 			d.begun = false // what follows says what changed since this line
-			return Entry{}, fmt.Errorf("line %d is not a journal entry: %w", d.line, err)
+			return Line{}, &LineError{d.line, fmt.Errorf("is not a journal entry: %w", err)}
 		}
 		if r.Version > Version || r.Version < 1 {
-			return Entry{}, fmt.Errorf("line %d has format version %d, this sluice reads up to %d: use the version that wrote it", d.line, r.Version, Version)
+			return Line{}, &LineError{d.line, fmt.Errorf("has format version %d, this sluice reads up to %d: use the version that wrote it", r.Version, Version)}
 		}
 		if !d.begun && !r.Full {
 			continue
 		}
-		return d.apply(r)
+		if err := d.apply(&r); err != nil {
+			d.begun = false
+			return Line{}, &LineError{d.line, err}
+		}
+		return d.said, nil
 	}
 }
 
-func (d *Decoder) apply(r record) (Entry, error) {
+// apply has a line change what is known from those before it.
+func (d *Decoder) apply(r *record) error {
 	if r.Full {
 		*d = Decoder{r: d.r, line: d.line}
 	}
@@ -110,13 +153,12 @@ func (d *Decoder) apply(r record) (Entry, error) {
 		d.policy = r.Policy
 	}
 	if d.policy == nil {
-		return Entry{}, fmt.Errorf("line %d has no policy", d.line)
+		return errors.New("has no policy")
 	}
 	if r.Version > 1 {
 		told, err := verdictsAfter(d.told, r.Told)
 		if err != nil {
-			d.begun = false
-			return Entry{}, fmt.Errorf("line %d is damaged: %w", d.line, err)
+			return fmt.Errorf("is damaged: %w", err)
 		}
 		r.Plan.Verdicts = told
 	}
@@ -124,61 +166,99 @@ func (d *Decoder) apply(r record) (Entry, error) {
 	if r.Offers != nil {
 		d.offers = r.Offers.tables()
 	}
-	var groups []*cluster.Group
-	var before memory.Memory
-	if err := cmp.Or(next(&d.groups, r.Version, r.Groups, &groups), next(&d.memory, r.Version, r.Before, &before)); err != nil {
-		d.begun = false
-		return Entry{}, fmt.Errorf("line %d is damaged: %w", d.line, err)
-	}
-	for _, g := range groups {
-		if g == nil {
-			return Entry{}, fmt.Errorf("line %d has an empty group", d.line)
-		}
-		g.Sizes = d.offers[g.ID]
+	if err := cmp.Or(next(&d.groups, r.Version, r.Groups), next(&d.memory, r.Version, r.Before)); err != nil {
+		return fmt.Errorf("is damaged: %w", err)
 	}
 	for i, p := range r.Pods.Set {
 		if p != nil {
 			r.Pods.Set[i] = d.classes.Again(p)
 		}
 	}
-	seen := cluster.New(r.Time, cluster.Objects{
-		Nodes:      d.nodes.apply(r.Nodes),
-		Pods:       d.pods.apply(r.Pods),
-		DaemonSets: d.daemonSets.apply(r.DaemonSets),
-		Budgets:    d.budgets.apply(r.Budgets),
-		Namespaces: d.namespaces.apply(r.Namespaces),
-		ConfigMaps: d.configMaps.apply(r.ConfigMaps),
-
-		PersistentVolumeClaims: d.persistentVolumeClaims.apply(r.PersistentVolumeClaims),
-		PersistentVolumes:      d.persistentVolumes.apply(r.PersistentVolumes),
-		StorageClasses:         d.storageClasses.apply(r.StorageClasses),
-		CSINodes:               d.csiNodes.apply(r.CSINodes),
-		CSIDrivers:             d.csiDrivers.apply(r.CSIDrivers),
-		CSIStorageCapacities:   d.csiStorageCapacities.apply(r.CSIStorageCapacities),
-		VolumeAttachments:      d.volumeAttachments.apply(r.VolumeAttachments),
-		DeviceClasses:          d.deviceClasses.apply(r.DeviceClasses),
-		ResourceClaims:         d.resourceClaims.apply(r.ResourceClaims),
-		ResourceSlices:         d.resourceSlices.apply(r.ResourceSlices),
-		PodGroups:              d.podGroups.apply(r.PodGroups),
-		CoschedulingGroups:     d.coschedulingGroups.apply(r.CoschedulingGroups),
-		CapacityBuffers:        d.capacityBuffers.apply(r.CapacityBuffers),
-		ProvisioningRequests:   d.provisioningRequests.apply(r.ProvisioningRequests),
-		PodTemplates:           d.podTemplates.apply(r.PodTemplates),
-		NodeUse:                d.nodeUse.apply(r.NodeUse),
-		Lacks:                  r.Lacks,
-
-		Controllers: cluster.Controllers{
-			Known: r.ControllersKnown, ReplicaSets: d.replicaSets.apply(r.ReplicaSets),
-			ReplicationControllers: d.replicationControllers.apply(r.ReplicationControllers), StatefulSets: d.statefulSets.apply(r.StatefulSets),
-		},
-	}, groups)
+	d.nodes.apply(r.Nodes)
+	d.pods.apply(r.Pods)
+	d.daemonSets.apply(r.DaemonSets)
+	d.budgets.apply(r.Budgets)
+	d.namespaces.apply(r.Namespaces)
+	d.configMaps.apply(r.ConfigMaps)
+	d.persistentVolumeClaims.apply(r.PersistentVolumeClaims)
+	d.persistentVolumes.apply(r.PersistentVolumes)
+	d.storageClasses.apply(r.StorageClasses)
+	d.csiNodes.apply(r.CSINodes)
+	d.csiDrivers.apply(r.CSIDrivers)
+	d.csiStorageCapacities.apply(r.CSIStorageCapacities)
+	d.volumeAttachments.apply(r.VolumeAttachments)
+	d.deviceClasses.apply(r.DeviceClasses)
+	d.resourceClaims.apply(r.ResourceClaims)
+	d.resourceSlices.apply(r.ResourceSlices)
+	d.podGroups.apply(r.PodGroups)
+	d.coschedulingGroups.apply(r.CoschedulingGroups)
+	d.capacityBuffers.apply(r.CapacityBuffers)
+	d.provisioningRequests.apply(r.ProvisioningRequests)
+	d.podTemplates.apply(r.PodTemplates)
+	d.nodeUse.apply(r.NodeUse)
+	d.replicaSets.apply(r.ReplicaSets)
+	d.replicationControllers.apply(r.ReplicationControllers)
+	d.statefulSets.apply(r.StatefulSets)
 	d.fleet = d.fleet.Apply(r.Fleet)
-	seen.Fleet = d.fleet
-	return Entry{Cycle: r.Cycle, Seen: seen, Policy: d.policy, Before: before, Plan: r.Plan, Results: r.Results, Refused: r.Refused, TookOver: r.TookOver, DryRun: r.DryRun}, nil
+	d.lacks, d.controllersKnown = r.Lacks, r.ControllersKnown
+	d.said = Line{r.Cycle, r.Time, d.policy, r.Plan, r.Results, r.Refused, r.TookOver, r.DryRun}
+	return nil
 }
 
-// next applies what a line says of a value to that of the line before, and reads it. Lines before version 3 have the whole value.
-func next(value *json.RawMessage, version int, said json.RawMessage, into any) (err error) {
+// Entry is the entry that [Decoder.Read] has read last.
+func (d *Decoder) Entry() (Entry, error) {
+	var groups []*cluster.Group
+	var before memory.Memory
+	if err := cmp.Or(json.Unmarshal(d.groups, &groups), json.Unmarshal(d.memory, &before)); err != nil {
+		return Entry{}, &LineError{d.line, fmt.Errorf("is damaged: %w", err)}
+	}
+	for _, g := range groups {
+		if g == nil {
+			return Entry{}, &LineError{d.line, errors.New("has an empty group")}
+		}
+		g.Sizes = d.offers[g.ID]
+	}
+	seen := cluster.New(d.said.Time, cluster.Objects{
+		Nodes:      d.nodes.all(),
+		Pods:       d.pods.all(),
+		DaemonSets: d.daemonSets.all(),
+		Budgets:    d.budgets.all(),
+		Namespaces: d.namespaces.all(),
+		ConfigMaps: d.configMaps.all(),
+
+		PersistentVolumeClaims: d.persistentVolumeClaims.all(),
+		PersistentVolumes:      d.persistentVolumes.all(),
+		StorageClasses:         d.storageClasses.all(),
+		CSINodes:               d.csiNodes.all(),
+		CSIDrivers:             d.csiDrivers.all(),
+		CSIStorageCapacities:   d.csiStorageCapacities.all(),
+		VolumeAttachments:      d.volumeAttachments.all(),
+		DeviceClasses:          d.deviceClasses.all(),
+		ResourceClaims:         d.resourceClaims.all(),
+		ResourceSlices:         d.resourceSlices.all(),
+		PodGroups:              d.podGroups.all(),
+		CoschedulingGroups:     d.coschedulingGroups.all(),
+		CapacityBuffers:        d.capacityBuffers.all(),
+		ProvisioningRequests:   d.provisioningRequests.all(),
+		PodTemplates:           d.podTemplates.all(),
+		NodeUse:                d.nodeUse.all(),
+		Lacks:                  d.lacks,
+
+		Controllers: cluster.Controllers{
+			Known: d.controllersKnown, ReplicaSets: d.replicaSets.all(),
+			ReplicationControllers: d.replicationControllers.all(), StatefulSets: d.statefulSets.all(),
+		},
+	}, groups)
+	seen.Fleet = d.fleet
+	said := d.said
+	return Entry{
+		Cycle: said.Cycle, Seen: seen, Policy: said.Policy, Before: before, Plan: said.Plan, Results: said.Results, Refused: said.Refused, TookOver: said.TookOver,
+		DryRun: said.DryRun,
+	}, nil
+}
+
+// next applies what a line says of a value to that of the line before. Lines before version 3 have the whole value.
+func next(value *json.RawMessage, version int, said json.RawMessage) (err error) {
 	var p patch
 	switch {
 	case version < 3:
@@ -189,8 +269,8 @@ func next(value *json.RawMessage, version int, said json.RawMessage, into any) (
 	if err == nil {
 		*value, err = p.apply(*value)
 	}
-	if err == nil && len(*value) > 0 {
-		err = json.Unmarshal(*value, into)
+	if len(*value) == 0 {
+		*value = json.RawMessage("null")
 	}
 	return err
 }
@@ -198,12 +278,9 @@ func next(value *json.RawMessage, version int, said json.RawMessage, into any) (
 // objects are the objects of one kind as of the last line, by [name.String].
 type objects[T comparable] map[string]T
 
-// apply makes the change and returns what there is then, sorted by namespace and name.
-func (os *objects[T]) apply(c change[T]) []T {
-	if len(*os) == 0 && c.IsZero() {
-		return nil // as of every kind that a cluster does not have
-	}
-	if *os == nil {
+// apply makes the change.
+func (os *objects[T]) apply(c change[T]) {
+	if *os == nil && !c.IsZero() {
 		*os = objects[T]{}
 	}
 	for _, k := range c.Gone {
@@ -214,6 +291,13 @@ func (os *objects[T]) apply(c change[T]) []T {
 		if o != none { // a null in a damaged line
 			(*os)[nameOf(o).String()] = o
 		}
+	}
+}
+
+// all are the objects, sorted by namespace and name; nil for a kind that the cluster does not have.
+func (os *objects[T]) all() []T {
+	if *os == nil {
+		return nil
 	}
 	all := make([]T, 0, len(*os))
 	for _, o := range *os {

@@ -290,7 +290,10 @@ var Table = []Section{
 		{Flag: "write-status-configmap", Default: "true", Theirs: true, Help: "keep the status ConfigMap up to date"},
 		{Flag: "status-config-map-name", Default: "cluster-autoscaler-status", Theirs: true, Help: "name of the status ConfigMap"},
 		{Flag: "journal", Help: "file that records every cycle, for explain and replay; empty: none"},
-		{Flag: "journal-max-bytes", Default: "67108864", Help: "the journal's file begins anew at this size; the one before is kept as FILE.1"},
+		{Flag: "journal-max-bytes", Default: "67108864", Unit: Places, Help: "size at which the journal's file is closed and compressed, and a new one begins; after six hours it " +
+			"is as well"},
+		{Flag: "journal-keep", Default: "168h", Unit: Wait, Help: "a closed file of the journal is removed when its last entry is older"},
+		{Flag: "journal-keep-bytes", Default: "1073741824", Unit: Places, Help: "most bytes of all closed files of the journal; the oldest are removed first"},
 		{Flag: "v", Short: "v", Theirs: true, Help: "log verbosity; 4 and above: debug"},
 		{Flag: "log-format", Default: "text", Help: "text or json"},
 		{Flag: "logging-format", Alias: "log-format", Theirs: true, Help: "cluster-autoscaler's name of --log-format"},

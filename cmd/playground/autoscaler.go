@@ -13,6 +13,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/deploy"
 	"sluice.dev/sluice/internal/app"
+	"sluice.dev/sluice/internal/history"
 	"sluice.dev/sluice/policy"
 )
 
@@ -26,7 +27,7 @@ func (p *playground) runSluice(ctx context.Context, config *rest.Config, listene
 		},
 		Instance: controlPlane, Namespace: deploy.Namespace, WriteStatus: true, StatusName: cluster.StatusName,
 		Listener: listener, MaxInactivity: time.Minute,
-		Journal: p.path(journalFile), JournalMaxBytes: 1 << 30,
+		Journal: p.path(journalFile), JournalLimits: history.Limits{File: 1 << 30, Total: 1 << 30, Age: 24 * time.Hour},
 	})
 }
 

@@ -87,7 +87,7 @@ func TestBadInputIsToldInOneSentence(t *testing.T) {
 		"a journal to replay that is gone":  {[]string{"replay", "/nowhere/journal"}, []string{"/nowhere/journal", "no such file", "sluice run --journal"}},
 		"a journal to replay that is prose": {[]string{"replay", file(t, "prose", "dear diary\nit is late\n")}, []string{"prose", "line 1", "sluice run --journal"}},
 		"a journal to replay that is empty": {[]string{"replay", empty}, []string{"no whole cycle", "sluice run --journal"}},
-		"a journal of one half line":        {[]string{"replay", file(t, "half", journal[:100])}, []string{"no whole cycle"}},
+		"a journal of one half line":        {[]string{"replay", file(t, "half", journal[:100])}, []string{"cut off"}},
 		"a journal that is a directory":     {[]string{"replay", t.TempDir()}, []string{"is a directory", "sluice run --journal"}},
 		"a journal of a later version":      {[]string{"replay", file(t, "later", `{"v":99,"version":99}`+"\n")}, []string{"later", "version"}},
 		"a journal to explain that is gone": {[]string{"explain", "group", "agents", "--journal=/nowhere/journal"}, []string{"/nowhere/journal", "no such file", "sluice run --journal"}},

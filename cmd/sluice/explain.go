@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +18,7 @@ import (
 func explainCommand() *cobra.Command {
 	var s settings
 	var o app.Options
-	var format, server, file, namespace string
+	var format, server, file, namespace, at string
 	var cycle uint64
 	cmd := &cobra.Command{
 		Use:   "explain pod|node|group|instance|request|buffer NAME",
@@ -26,10 +27,12 @@ func explainCommand() *cobra.Command {
 (a CapacityBuffer): the outcome, every reason with its code and the numbers
 that were compared, what is in flight about it, and how old the evidence is.
 
-The answer comes from a running sluice (--server), from a journal (--journal, by default its last cycle), or, with neither, from
+The answer comes from a running sluice (--server), from a journal (--journal, by default its last cycle; of what is gone the last
+one that speaks of it), or, with neither, from
 one look at the cluster now with the flags of "sluice plan". Pods, requests and buffers are named namespace/name, or name in --namespace; instances are named group/id.`,
 		Example: `  sluice explain pod default/web-7d9f --server=http://127.0.0.1:8085
   sluice explain node agents000003 --journal=/var/lib/sluice/journal.jsonl
+  sluice explain node agents000003 --journal=journal.jsonl --at=02:13
   sluice explain group agents --journal=journal.jsonl --cycle=1042
   sluice explain pod web-7d9f --nodes=1:10:agents`,
 		Args: arguments(2, 2, "a kind and a name, such as: sluice explain pod default/web-0"),
@@ -41,7 +44,11 @@ one look at the cluster now with the flags of "sluice plan". Pods, requests and 
 			if err != nil {
 				return err
 			}
-			x, err := s.explain(cmd.Context(), o, about, source{server, file, cycle}, cmd.ErrOrStderr())
+			when, err := parseMoment("at", at, time.Now())
+			if err != nil {
+				return err
+			}
+			x, err := s.explain(cmd.Context(), o, about, source{server, file, moment{cycle, when}}, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -57,6 +64,7 @@ one look at the cluster now with the flags of "sluice plan". Pods, requests and 
 	f.StringVar(&server, "server", "", "address of a running sluice, such as http://127.0.0.1:8085")
 	app.BindAs(f, "journal", &file, "a journal that sluice run wrote")
 	f.Uint64Var(&cycle, "cycle", 0, "the cycle of the journal to explain; 0: the last")
+	f.StringVar(&at, "at", "", "explain as of a time, from the journal: 02:13, 2026-03-02 02:13, or 2h for so long ago")
 	f.StringVarP(&namespace, "namespace", "n", "default", "namespace of a pod, request or buffer that is named without one")
 	app.Bind(f, map[string]any{"status-namespace": &o.Namespace})
 	statusName(f, &o)
@@ -68,7 +76,7 @@ one look at the cluster now with the flags of "sluice plan". Pods, requests and 
 type source struct {
 	server  string // address of a running sluice
 	journal string // path
-	cycle   uint64 // of the journal; 0 for the last
+	moment         // of the journal
 }
 
 // explain finds the answer where the user says. The log of a look goes to stderr.
@@ -80,10 +88,14 @@ func (s *settings) explain(ctx context.Context, o app.Options, about reason.Ref,
 		return report.Explanation{}, fmt.Errorf("--server and --journal: give one of them")
 	case from.cycle != 0 && from.journal == "":
 		return report.Explanation{}, fmt.Errorf("--cycle=%d: give --journal too; only a journal knows earlier cycles", from.cycle)
+	case !from.at.IsZero() && from.journal == "":
+		return report.Explanation{}, fmt.Errorf("--at: give --journal too; only a journal knows earlier cycles")
+	case from.cycle != 0 && !from.at.IsZero():
+		return report.Explanation{}, fmt.Errorf("--cycle and --at: give one of them")
 	case from.server != "":
 		return askServer(ctx, from.server, about)
 	case from.journal != "":
-		entry, err = entryOf(from.journal, from.cycle)
+		return explainFrom(from.journal, from.moment, about, stderr)
 	default:
 		entry, err = s.once(ctx, o, stderr)
 	}

@@ -4,61 +4,169 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
+	"strings"
+	"time"
 
+	"sluice.dev/sluice/internal/history"
+	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/reason"
 )
 
-const whichJournal = "give a file that sluice run --journal wrote"
-
-func noCycle(path string) error {
-	return fmt.Errorf("journal %s: it holds no whole cycle; %s", path, whichJournal)
+// A moment is a cycle of a journal: that of a number, or the last one at a time; the last one of all for the zero moment. Each process counts its cycles
+// anew: of several of a number the last one is meant.
+type moment struct {
+	cycle uint64
+	at    time.Time
 }
 
-// entryOf reads one cycle of a journal.
-func entryOf(path string, cycle uint64) (journal.Entry, error) {
-	var last journal.Entry
-	err := eachEntry(path, func(e journal.Entry) bool {
-		last = e
-		return cycle == 0 || e.Cycle != cycle
-	})
+// reach is how far before a time the cycle may be that was the last one then: with the file that holds the time, those of a downtime before it.
+const reach = 24 * time.Hour
+
+// since is where to begin to read for it. The newest file alone will do for the newest cycle.
+func (m moment) since() time.Time {
 	switch {
-	case err != nil && !errors.Is(err, journal.ErrCut):
-		return last, err
-	case last.Seen == nil:
-		return last, noCycle(path)
-	case cycle != 0 && last.Cycle != cycle:
-		return last, fmt.Errorf("--cycle=%d: the journal %s does not hold it; its last cycle is %d", cycle, path, last.Cycle)
+	case m.cycle != 0:
+		return time.Time{}
+	case !m.at.IsZero():
+		return m.at.Add(-reach)
 	}
-	return last, nil
+	return time.Now()
 }
 
-// eachEntry reads a journal from its beginning until visit says stop. A cut last line is [journal.ErrCut].
-func eachEntry(path string, visit func(journal.Entry) bool) error {
-	file, err := os.Open(path) //nolint:gosec // the user names the file
-	if err != nil {
-		var cause *fs.PathError
-		if errors.As(err, &cause) {
-			err = cause.Err // it names the path again
-		}
-		return fmt.Errorf("journal %s: %w; %s", path, err, whichJournal)
+// is says whether the line is of a cycle that could be meant.
+func (m moment) is(line journal.Line) bool {
+	return (m.cycle == 0 || line.Cycle == m.cycle) && (m.at.IsZero() || !line.Time.After(m.at))
+}
+
+// entryOf reads one cycle of a journal. What of the journal is left out, as it is damaged, is told to left.
+func entryOf(path string, which moment, left io.Writer) (journal.Entry, error) {
+	e, newest, err := lastEntry(path, which.since(), left, which.is)
+	if err == nil && e.Seen == nil && which == (moment{}) { // a process has just begun the newest file
+		e, newest, err = lastEntry(path, time.Time{}, left, which.is)
 	}
-	defer file.Close() //nolint:errcheck // only read
-	d := journal.NewDecoder(file)
+	switch {
+	case err != nil || e.Seen != nil:
+		return e, err
+	case newest.Time.IsZero():
+		return e, fmt.Errorf("journal %s: it holds no whole cycle; %s", path, history.Which)
+	case which.cycle != 0:
+		return e, fmt.Errorf("--cycle=%d: the journal %s does not hold it; its last cycle is %d", which.cycle, path, newest.Cycle)
+	}
+	return e, fmt.Errorf("--at: the journal %s holds no cycle within %s before %s; its last cycle is of %s",
+		path, reach, which.at.Local().Format(time.DateTime), newest.Time.Local().Format(time.DateTime))
+}
+
+// lastEntry is the last entry whose line is one that is looked for, an empty one when none is, and the last line of all. It reads twice: to look
+// at a line is cheap, to read all that its cycle saw is not.
+func lastEntry(path string, since time.Time, left io.Writer, is func(journal.Line) bool) (e journal.Entry, newest journal.Line, err error) {
+	best, n := 0, 0
+	err = eachLine(path, since, left, func(line journal.Line, _ *history.Reader) error {
+		if n++; is(line) {
+			best = n
+		}
+		newest = line
+		return nil
+	})
+	if err != nil || best == 0 {
+		return e, newest, err
+	}
+	n = 0
+	err = eachLine(path, since, io.Discard, func(_ journal.Line, r *history.Reader) (err error) {
+		if n++; n == best {
+			if e, err = r.Entry(); err == nil {
+				err = errEnough
+			}
+		}
+		return err
+	})
+	return e, newest, err
+}
+
+// errEnough ends reading before the end.
+var errEnough = errors.New("enough is read")
+
+// eachLine goes through a journal until visit fails. What is left out is told to left.
+func eachLine(path string, since time.Time, left io.Writer, visit func(journal.Line, *history.Reader) error) error {
+	r, err := history.Read(path, since)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	some := false
+	defer func() {
+		for _, sentence := range r.Left() {
+			if some {
+				_, _ = fmt.Fprintf(left, "sluice: journal: %s\n", sentence)
+			}
+		}
+	}()
 	for {
-		e, err := d.Next()
+		line, err := r.Next()
+		if errors.Is(err, io.EOF) && !some && len(r.Left()) > 0 {
+			return fmt.Errorf("journal %s: %s; %s", path, r.Left()[0], history.Which)
+		}
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err != nil {
-			if errors.Is(err, journal.ErrCut) {
-				return fmt.Errorf("journal %s: %w", path, err)
-			}
-			return fmt.Errorf("journal %s: %w; %s", path, err, whichJournal)
+		some = true
+		if err == nil {
+			err = visit(line, r)
 		}
-		if !visit(e) {
+		if errors.Is(err, errEnough) {
 			return nil
 		}
+		if err != nil {
+			return err
+		}
 	}
+}
+
+// explainFrom explains a thing from a journal: as of a moment, or, where its last cycle knows no such thing, as of the last one that speaks of it.
+func explainFrom(path string, which moment, about reason.Ref, left io.Writer) (report.Explanation, error) {
+	entry, err := entryOf(path, which, left)
+	if err != nil {
+		return report.Explanation{}, err
+	}
+	x, err := report.NewExplanation(entry, about)
+	var unknown *report.NotFoundError
+	if !errors.As(err, &unknown) || which.cycle != 0 {
+		return x, err
+	}
+	last, _, readErr := lastEntry(path, time.Time{}, io.Discard, func(line journal.Line) bool { return which.is(line) && report.Mentions(line, about) })
+	if readErr != nil || last.Seen == nil {
+		return x, errors.Join(err, readErr)
+	}
+	if x, err = report.NewExplanation(last, about); err == nil {
+		x.Gone = entry.Seen.Time
+	}
+	return x, err
+}
+
+// parseMoment reads a time of day or a date, as clocks here show it, a time of RFC 3339, or how long ago it was.
+func parseMoment(flag, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := time.ParseDuration(strings.TrimPrefix(text, "-")); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at, nil
+	}
+	for _, form := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02"} {
+		if at, err := time.ParseInLocation(form, text, now.Location()); err == nil {
+			return at, nil
+		}
+	}
+	for _, form := range []string{"15:04:05", "15:04"} {
+		if clock, err := time.Parse(form, text); err == nil {
+			at := time.Date(now.Year(), now.Month(), now.Day(), clock.Hour(), clock.Minute(), clock.Second(), 0, now.Location())
+			if at.After(now) {
+				at = at.AddDate(0, 0, -1)
+			}
+			return at, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("--%s=%s: give a time such as 02:13, 2026-03-02 02:13, 2026-03-02T02:13:00Z, or 90m for so long ago", flag, text)
 }

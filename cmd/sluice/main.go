@@ -101,7 +101,7 @@ Start with two commands that write nothing: "sluice doctor" says what is wrong w
 	cmd.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return flag.WordSepNormalizeFunc(nil, name)
 	})
-	cmd.AddCommand(runCommand(), agentCommand(), planCommand(), explainCommand(), doctorCommand(), adoptCommand(), pauseCommand(), resumeCommand(), holdCommand(), releaseCommand(), drainCommand(), undrainCommand(), acknowledgeCommand(), uninstallCommand(), replayCommand(), simulateCommand(), versionCommand())
+	cmd.AddCommand(runCommand(), agentCommand(), planCommand(), explainCommand(), doctorCommand(), adoptCommand(), pauseCommand(), resumeCommand(), holdCommand(), releaseCommand(), drainCommand(), undrainCommand(), acknowledgeCommand(), uninstallCommand(), historyCommand(), logCommand(), replayCommand(), simulateCommand(), versionCommand())
 	cmd.Version = version
 	cmd.SetVersionTemplate("sluice {{.Version}}\n")
 	cmd.Flags().Bool("version", false, "print the version") // by cobra it would take -v as well, which means verbosity elsewhere

@@ -2,12 +2,13 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"sluice.dev/sluice/internal/history"
 	"sluice.dev/sluice/journal"
 )
 
@@ -27,12 +28,14 @@ Exit code 0: every decision came out the same; 1: some differ; 2: error.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w := cmd.OutOrStdout()
 			var cycles, actions, differ int
-			var failed error
-			err := eachEntry(args[0], func(e journal.Entry) bool {
+			err := eachLine(args[0], time.Time{}, cmd.ErrOrStderr(), func(_ journal.Line, r *history.Reader) error {
+				e, err := r.Entry()
+				if err != nil {
+					return err
+				}
 				again, same, err := journal.Replay(e)
 				if err != nil {
-					failed = err
-					return false
+					return err
 				}
 				cycles++
 				actions += len(e.Plan.Actions)
@@ -45,21 +48,15 @@ Exit code 0: every decision came out the same; 1: some differ; 2: error.`,
 					got, _ := json.MarshalIndent(again, "", " ")
 					_, _ = fmt.Fprintf(w, "cycle %d at %s differs (-recorded +decided again):\n%s", e.Cycle, e.Seen.Time, cmp.Diff(string(want), string(got)))
 				}
-				return true
+				return nil
 			})
-			cut := errors.Is(err, journal.ErrCut)
 			switch {
-			case failed != nil:
-				return failed
-			case err != nil && !cut:
+			case err != nil:
 				return err
 			case cycles == 0:
-				return noCycle(args[0])
+				return fmt.Errorf("journal %s: it holds no whole cycle; %s", args[0], history.Which)
 			}
 			_, _ = fmt.Fprintf(w, "%d cycles with %d actions: %d decided exactly the same, %d differently\n", cycles, actions, cycles-differ, differ)
-			if cut {
-				_, _ = fmt.Fprintln(w, "the last line is cut off, as after a crash; the cycles before it are whole")
-			}
 			if differ > 0 {
 				return exit(exitActs)
 			}

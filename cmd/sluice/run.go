@@ -67,7 +67,7 @@ func (s *settings) addRun(f *pflag.FlagSet, o *app.Options) {
 		"tls-private-key-file": &o.Key, "max-inactivity": &o.MaxInactivity, "max-failing-time": &o.MaxFailing,
 		"max-startup-time": &o.MaxStartup, "namespace": &o.Namespace, "write-status-configmap": &o.WriteStatus,
 		"status-config-map-name": &o.StatusName, "grpc-expander-url": &o.ExpanderURL, "grpc-expander-cert": &o.ExpanderCertificate,
-		"journal": &o.Journal, "journal-max-bytes": &o.JournalMaxBytes, "leader-elect": &o.Election.Enabled,
+		"journal": &o.Journal, "journal-max-bytes": &o.JournalLimits.File, "journal-keep-bytes": &o.JournalLimits.Total, "journal-keep": &o.JournalLimits.Age, "leader-elect": &o.Election.Enabled,
 		"leader-elect-resource-name": &o.Election.Name, "leader-elect-lease-duration": &o.Election.Lease,
 		"leader-elect-renew-deadline": &o.Election.Renew, "leader-elect-retry-period": &o.Election.Retry,
 	})

@@ -16,7 +16,7 @@ import (
 // sections are the flags in the order in which an operator meets them, in help and in docs/reference/flags.md: those that only other verbs than
 // run have, and the table of settings. Flags that no section names come last, and those that change nothing after them.
 var sections = append([]setting.Section{
-	{Title: "The question and the answer", Rows: []setting.Row{{Flag: "output"}, {Flag: "as"}, {Flag: "timeout"}, {Flag: "server"}, {Flag: "cycle"}}},
+	{Title: "The question and the answer", Rows: []setting.Row{{Flag: "output"}, {Flag: "as"}, {Flag: "timeout"}, {Flag: "server"}, {Flag: "cycle"}, {Flag: "at"}}},
 	{Title: "The machine", Rows: []setting.Row{{Flag: "node-name"}, {Flag: "heed"}}},
 }, setting.Table...)
 

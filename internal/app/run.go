@@ -15,6 +15,7 @@ import (
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/expander"
 	"sluice.dev/sluice/internal/ledger"
+	"sluice.dev/sluice/internal/history"
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/internal/web"
 	"sluice.dev/sluice/policy"
@@ -54,8 +55,8 @@ type Options struct {
 	ExpanderURL         string // of the server of the expander grpc; both are read only when the policy has it
 	ExpanderCertificate string // path of a PEM file that vouches for it
 
-	Journal         string // path; "" for none
-	JournalMaxBytes int64
+	Journal       string // path; "" for none
+	JournalLimits history.Limits
 
 	Version string
 }
@@ -121,11 +122,12 @@ func Run(ctx context.Context, o Options) error {
 		sinks = append(sinks, &statusSink{status: status, log: o.Log})
 	}
 	if o.Journal != "" {
-		file, err := OpenJournal(o.Journal, o.JournalMaxBytes)
+		file, err := history.Open(o.Journal, o.JournalLimits)
 		if err != nil {
 			return err
 		}
 		defer file.Close() //nolint:errcheck // every entry was written when its cycle ended
+		metrics.Journal(file.Failed, file.Closed)
 		sinks = append(sinks, file)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -28,6 +28,7 @@ type Explanation struct {
 	Evidence []Evidence       `json:"evidence,omitempty"` // what is known of the groups involved, and since when
 	Changes  []Change         `json:"changes,omitempty"`  // what would let a node or a machine go that stays, one for each reason that keeps it
 	Ends     []End            `json:"ends,omitempty"`     // what the subject waits for: times first, the earliest before all, then events
+	Gone     time.Time        `json:"gone,omitzero"`      // the last cycle of the journal, which knows no such thing; zero where the explained one is that
 	Next     time.Time        `json:"next,omitzero"`      // the first of these times; zero when it waits for none
 
 	verdicts map[reason.Ref]action.Verdict // about all other things

@@ -29,6 +29,9 @@ func (x Explanation) WriteText(w io.Writer) error {
 	p.line("  %s", x.Is)
 	p.line("  seen %s, cycle %d%s", stamp(x.Time), x.Cycle, dryRun(x.DryRun))
 	p.without(x.Without)
+	if !x.Gone.IsZero() {
+		p.line("  this is the last cycle that speaks of it; the journal's last one, at %s, does not know it", stamp(x.Gone))
+	}
 	if len(x.Because) > 0 {
 		p.section("Why")
 		p.reasons(x.Because, x.Subject)

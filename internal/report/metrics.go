@@ -82,6 +82,15 @@ func NewMetrics() *Metrics {
 	return m
 }
 
+// Journal has two metrics of the journal: entries that could not be written, and bytes of its closed files. Without a journal there are none.
+func (m *Metrics) Journal(failed func() uint64, closed func() int64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "sluice_journal_write_failures_total", Help: "Entries that could not be written to the journal.",
+	}, func() float64 { return float64(failed()) }), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "sluice_journal_closed_bytes", Help: "Bytes of the journal's closed files.",
+	}, func() float64 { return float64(closed()) }))
+}
+
 // Handler serves the metrics in Prometheus' text format and in OpenMetrics.
 func (m *Metrics) Handler() http.Handler {
 	gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {

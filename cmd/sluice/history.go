@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice.dev/sluice/internal/app"
+	"sluice.dev/sluice/internal/history"
+	"sluice.dev/sluice/internal/report"
+	"sluice.dev/sluice/journal"
+)
+
+func historyCommand() *cobra.Command {
+	var path, format, since, namespace string
+	cmd := &cobra.Command{
+		Use:   "history pod|node|group|instance|request|buffer NAME",
+		Short: "Tell from the journal what became of a pod, a node, a group or a machine, and why",
+		Long: `Tell from the journal what became of one thing, in its order: each verdict that was another one than before, with its reasons, and
+each action about it with what became of it. It need not be there any more.`,
+		Example: `  sluice history node agents000003 --journal=/var/lib/sluice/journal.jsonl
+  sluice history pod default/web-7d9f --journal=journal.jsonl --since=2h`,
+		Args: arguments(2, 2, "a kind and a name, such as: sluice history node agents000003"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			about, err := subject(args[0], args[1], namespace)
+			if err != nil {
+				return err
+			}
+			from, err := parseMoment("since", since, time.Now())
+			if err != nil {
+				return err
+			}
+			if path == "" {
+				return errors.New("--journal: " + history.Which)
+			}
+			h := report.NewHistory(about)
+			err = eachLine(path, from, cmd.ErrOrStderr(), func(line journal.Line, _ *history.Reader) error {
+				if !line.Time.Before(from) {
+					h.Read(line)
+				}
+				return cmd.Context().Err()
+			})
+			switch {
+			case err != nil:
+				return err
+			case len(h.Moments) == 0:
+				return fmt.Errorf("journal %s: it tells nothing of %s; sluice explain says which names are like it", path, about)
+			case format == "json":
+				return h.WriteJSON(cmd.OutOrStdout())
+			}
+			return h.WriteText(cmd.OutOrStdout())
+		},
+	}
+	f := cmd.Flags()
+	app.BindAs(f, "journal", &path, "a journal that sluice run wrote")
+	f.StringVar(&since, "since", "", "from when on: 02:13, 2026-03-02 02:13, or 2h for so long ago; empty: all that is kept")
+	f.StringVarP(&format, "output", "o", "text", "text or json")
+	f.StringVarP(&namespace, "namespace", "n", "default", "namespace of a pod, request or buffer that is named without one")
+	return cmd
+}
+
+// follows is how often a journal that is followed is looked at for more.
+const follows = time.Second
+
+func logCommand() *cobra.Command {
+	var path, since string
+	var follow bool
+	cmd := &cobra.Command{
+		Use:   "log",
+		Short: "Tell from the journal what was done, in sentences",
+		Long: `Tell from the journal what was done, refused or failed, and which troubles of groups began and ended, one line each. Of a dry run each
+intention is told once.`,
+		Example: `  sluice log --journal=/var/lib/sluice/journal.jsonl --since=8h
+  sluice log --journal=journal.jsonl --since=10m -f`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			from, err := parseMoment("since", since, time.Now())
+			if err != nil {
+				return err
+			}
+			if path == "" {
+				return errors.New("--journal: " + history.Which)
+			}
+			told := &teller{w: cmd.OutOrStdout()}
+			log := report.NewLog(slog.New(told))
+			visit := func(line journal.Line, r *history.Reader) error {
+				if line.Time.Before(from) {
+					return cmd.Context().Err()
+				}
+				e, err := r.Entry()
+				if err != nil {
+					return err
+				}
+				told.at = e.Seen.Time
+				log.Report(cmd.Context(), e, 0)
+				return errors.Join(told.err, cmd.Context().Err())
+			}
+			if follow {
+				return followLines(cmd.Context(), path, from, visit)
+			}
+			return eachLine(path, from, cmd.ErrOrStderr(), visit)
+		},
+	}
+	f := cmd.Flags()
+	app.BindAs(f, "journal", &path, "a journal that sluice run wrote")
+	f.StringVar(&since, "since", "1h", "from when on: 02:13, 2026-03-02 02:13, or 2h for so long ago; 0s: from now on")
+	f.BoolVarP(&follow, "follow", "f", false, "go on with what is written from now on")
+	return cmd
+}
+
+// followLines goes through a journal, and on with what is written to it, until the context ends.
+func followLines(ctx context.Context, path string, since time.Time, visit func(journal.Line, *history.Reader) error) error {
+	r, err := history.Read(path, since)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	r.Follow()
+	for {
+		line, err := r.Next()
+		switch {
+		case err == nil:
+			if err := visit(line, r); err != nil {
+				return ended(ctx, err)
+			}
+			continue
+		case !errors.Is(err, io.EOF):
+			return err
+		}
+		select {
+		case <-time.After(follows):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// ended is no error where the user ended it.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// teller is a slog.Handler that writes sentences, with the time of the cycle that they are about.
+type teller struct {
+	w   io.Writer
+	at  time.Time
+	err error
+}
+
+func (t *teller) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelInfo }
+
+func (t *teller) WithAttrs([]slog.Attr) slog.Handler { return t }
+
+func (t *teller) WithGroup(string) slog.Handler { return t }
+
+// Handle writes a line: what, to what, and why.
+func (t *teller) Handle(_ context.Context, r slog.Record) error {
+	line := t.at.UTC().Format("2006-01-02 15:04:05") + "  " + r.Message
+	var why string
+	r.Attrs(func(a slog.Attr) bool {
+		switch a.Key {
+		case "cycle", "code":
+		case "why", "err":
+			why += ": " + a.Value.String()
+		case "action":
+			line += ": " + a.Value.String()
+		default:
+			line += " " + a.Key + " " + a.Value.String()
+		}
+		return true
+	})
+	if _, err := fmt.Fprintln(t.w, line+why); err != nil {
+		t.err = err
+	}
+	return t.err
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice.dev/sluice/internal/world"
+)
+
+// idleNight is the journal of a night in which an idle node goes.
+func idleNight(t *testing.T) string {
+	t.Helper()
+	r, err := world.Run(context.Background(), []byte("group agents size=Standard_D4s_v5 min=0 max=3 machines=1\nadvance 20m\npod web-0 cpu=3\nadvance 30m\n"), io.Discard, world.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file(t, "journal", string(r.Journal))
+}
+
+func TestHistoryTellsOfWhatIsGone(t *testing.T) {
+	path := idleNight(t)
+	got := sluice(t.Context(), "history", "node", "agents000000", "--journal="+path)
+	got.expect(t, exitNothing, "node agents000000, from 2026-01-01 00:00:00 UTC", "00:00:00  idle", "cordon node agents000000", "delete machine 0 of group agents (node agents000000)", "nothing is decided about it any more")
+	sluice(t.Context(), "history", "pod", "web-0", "--journal="+path, "-o", "json").expect(t, exitNothing, `"outcome": "grows"`, `"sentence": "grow group agents 0 -\u003e 1"`)
+	sluice(t.Context(), "history", "node", "nobody", "--journal="+path).complains(t, "it tells nothing of node nobody")
+	sluice(t.Context(), "history", "node", "nobody").complains(t, "--journal")
+}
+
+func TestExplainFindsWhatIsGone(t *testing.T) {
+	path := idleNight(t)
+	sluice(t.Context(), "explain", "node", "agents000000", "--journal="+path).expect(t, exitNothing,
+		"this is the last cycle that speaks of it; the journal's last one, at 2026-01-01 00:50:00 UTC, does not know it")
+	sluice(t.Context(), "explain", "node", "agents000000", "--journal="+path, "--at=2026-01-01T00:05:00Z").expect(t, exitNothing, "node agents000000: idle", "seen 2026-01-01 00:05:00 UTC")
+	sluice(t.Context(), "explain", "node", "agents000009", "--journal="+path, "--at=2026-01-01T00:05:00Z").complains(t, "did you mean agents000000?")
+	sluice(t.Context(), "explain", "node", "agents000000", "--journal="+path, "--at=2025-12-01T00:05:00Z").complains(t, "holds no cycle within 24h0m0s before", "its last cycle is of")
+	sluice(t.Context(), "explain", "node", "agents000000", "--at=02:13").complains(t, "give --journal too")
+	sluice(t.Context(), "explain", "node", "agents000000", "--journal="+path, "--at=yesterday").complains(t, "--at=yesterday: give a time such as 02:13")
+}
+
+func TestLogTellsWhatWasDone(t *testing.T) {
+	path := idleNight(t)
+	got := sluice(t.Context(), "log", "--journal="+path, "--since=2026-01-01")
+	got.expect(t, exitNothing, "action taken: Cordon group agents node agents000000", "action taken: SetCapacity group agents: capacity 0 -> 1")
+	if lines := strings.Count(got.out, "\n"); lines > 12 {
+		t.Errorf("%d lines are told of a quiet night:\n%s", lines, got.out)
+	}
+	sluice(t.Context(), "log", "--journal="+path, "--since=0s").expect(t, exitNothing)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	sluice(ctx, "log", "--journal="+path, "--since=2026-01-01", "-f").expect(t, exitNothing, "action taken: SetCapacity")
+}
+
+func TestMomentsAreReadAsClocksShowThem(t *testing.T) {
+	zone := time.FixedZone("", 3600)
+	now := time.Date(2026, 3, 2, 9, 30, 0, 0, zone)
+	for text, want := range map[string]time.Time{
+		"02:13": time.Date(2026, 3, 2, 2, 13, 0, 0, zone), "23:59:10": time.Date(2026, 3, 1, 23, 59, 10, 0, zone), "2026-02-01 02:13": time.Date(2026, 2, 1, 2, 13, 0, 0, zone),
+		"2026-02-01": time.Date(2026, 2, 1, 0, 0, 0, 0, zone), "2026-02-01T02:13:00Z": time.Date(2026, 2, 1, 2, 13, 0, 0, time.UTC), "90m": now.Add(-90 * time.Minute), "": {},
+	} {
+		if got, err := parseMoment("at", text, now); err != nil || !got.Equal(want) {
+			t.Errorf("%q: %v (%v), want %v", text, got, err, want)
+		}
+	}
+}
+
+func TestADamagedJournalIsReadAsFarAsItGoes(t *testing.T) {
+	lines := bytes.SplitAfter(night(t), []byte("\n"))
+	path := file(t, "journal", string(bytes.Join(lines[:3], nil))+"garbage\n"+string(bytes.Join(lines[3:], nil)))
+	got := sluice(t.Context(), "replay", path)
+	got.expect(t, exitNothing, "3 cycles with")
+	if !strings.Contains(got.complaint, "line 4 is not a journal entry") {
+		t.Errorf("it is not told what is left out: %q", got.complaint)
+	}
+}

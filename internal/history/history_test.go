@@ -1,0 +1,318 @@
+package history
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
+	"sluice.dev/sluice/policy"
+)
+
+var generous = Limits{File: 1 << 20, Total: 1 << 30, Age: 200 * 365 * 24 * time.Hour}
+
+// allowed is the policy of all entries.
+var allowed = policy.Default()
+
+// entry is a cycle so long after the beginning.
+func entry(cycle int, after time.Duration) journal.Entry {
+	s := cluster.New(Start.Add(after), Objects(Node("a-0"), Pod("p")), []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"))})
+	p, _ := plan.Decide(s, allowed, memory.Memory{})
+	return journal.Entry{Cycle: uint64(cycle), Seen: s, Policy: allowed, Plan: p}
+}
+
+func open(t *testing.T, path string, limits Limits) *Writer {
+	t.Helper()
+	w, err := Open(path, limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func report(t *testing.T, w *Writer, e journal.Entry) {
+	t.Helper()
+	if err := w.Report(t.Context(), e, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func finish(t *testing.T, w *Writer) {
+	t.Helper()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cycles are the cycles that a reader finds, each of which is whole and decides the same again, and what it left out.
+func cycles(t *testing.T, path string, since time.Time) (all []uint64, left []string) {
+	t.Helper()
+	r, err := Read(path, since)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for {
+		line, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return all, r.Left()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := r.Entry()
+		if err != nil || e.Cycle != line.Cycle || e.Seen.Node("a-0") == nil {
+			t.Fatalf("cycle %d: %v", line.Cycle, err)
+		}
+		if _, same, err := journal.Replay(e); err != nil || !same {
+			t.Errorf("cycle %d is decided otherwise (%v)", e.Cycle, err)
+		}
+		all = append(all, line.Cycle)
+	}
+}
+
+func same(a []uint64, from, to uint64) bool {
+	for i, c := range a {
+		if c != from+uint64(i) {
+			return false
+		}
+	}
+	return uint64(len(a)) == to-from+1
+}
+
+func TestAProcessAppendsToWhatAnEarlierOneWrote(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "deep", "journal.jsonl")
+	for i := range 3 { // three starts
+		w := open(t, path, generous)
+		report(t, w, entry(2*i+1, time.Duration(2*i)*time.Minute))
+		report(t, w, entry(2*i+2, time.Duration(2*i+1)*time.Minute))
+		finish(t, w)
+	}
+	if all, left := cycles(t, path, time.Time{}); !same(all, 1, 6) || len(left) > 0 {
+		t.Errorf("read %v, left out %q", all, left)
+	}
+}
+
+func TestFilesAreClosedWhenFullAndAfterSixHours(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	limits := generous
+	limits.File = 20_000
+	w := open(t, path, limits)
+	for i := range 30 {
+		report(t, w, entry(i+1, time.Duration(i)*time.Hour))
+	}
+	finish(t, w)
+	parts, err := partsOf(path)
+	if err != nil || len(parts) != 5 {
+		t.Fatalf("%d files, want one for each six hours: %v (%v)", len(parts), parts, err)
+	}
+	for _, p := range parts[:4] {
+		if !strings.HasSuffix(p.path, ".jsonl.gz") {
+			t.Errorf("%s is not compressed", p.path)
+		}
+	}
+	if all, left := cycles(t, path, time.Time{}); !same(all, 1, 30) || len(left) > 0 {
+		t.Errorf("read %v, left out %q", all, left)
+	}
+	if all, _ := cycles(t, path, Start.Add(20*time.Hour)); all[0] < 13 || all[0] > 21 || all[len(all)-1] != 30 {
+		t.Errorf("from the 20th hour on: %v", all)
+	}
+
+	w = open(t, path, limits)
+	for i := range 400 {
+		report(t, w, entry(31+i, 30*time.Hour+time.Duration(i)*time.Second))
+		w.encoder = journal.NewEncoder(w) // whole entries
+	}
+	finish(t, w)
+	for _, name := range names(t, path) {
+		if info, err := os.Stat(name); err == nil && info.Size() > 30_000 {
+			t.Errorf("%s has %d bytes", name, info.Size())
+		}
+	}
+	if all, left := cycles(t, path, time.Time{}); !same(all, 1, 430) || len(left) > 0 {
+		t.Errorf("read %d, left out %q", len(all), left)
+	}
+}
+
+func names(t *testing.T, path string) []string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestOldFilesGo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	write := func(closed time.Time, size int) string {
+		name := closedName(path, closed)
+		if err := os.WriteFile(name+gzipped, bytes.Repeat([]byte("x"), size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name + gzipped
+	}
+	now := time.Now()
+	tooOld, tooMuch, kept := write(now.Add(-169*time.Hour), 10), write(now.Add(-3*time.Hour), 600), write(now.Add(-2*time.Hour), 600)
+	other := filepath.Join(filepath.Dir(path), "journal-of-somebody-else.jsonl.gz")
+	if err := os.WriteFile(other, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := open(t, path, Limits{File: 1, Total: 1000, Age: 168 * time.Hour})
+	finish(t, w)
+	for name, want := range map[string]bool{tooOld: false, tooMuch: false, kept: true, other: true} {
+		if _, err := os.Stat(name); (err == nil) != want {
+			t.Errorf("%s is there: %t, want %t", name, err == nil, want)
+		}
+	}
+	if w.Closed() != 600 {
+		t.Errorf("%d bytes of closed files, want 600", w.Closed())
+	}
+}
+
+func TestWhatIsDamagedCostsNothingElse(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	w := open(t, path, generous)
+	for i := range 4 {
+		report(t, w, entry(i+1, time.Duration(i)*time.Minute))
+	}
+	finish(t, w)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	// Killed in mid-write: a part of a line is there, and the next process goes on behind it.
+	if err := os.WriteFile(path, append(bytes.Clone(whole), lines[1][:20]...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w = open(t, path, generous)
+	report(t, w, entry(5, 5*time.Minute))
+	report(t, w, entry(6, 6*time.Minute))
+	finish(t, w)
+	all, left := cycles(t, path, time.Time{})
+	if !same(all, 1, 6) || len(left) != 1 || !strings.Contains(left[0], "line 5 is not a journal entry") {
+		t.Errorf("read %v, left out %q", all, left)
+	}
+	// A damaged middle: what follows it up to the next whole entry cannot be understood.
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = bytes.Replace(data, lines[2], []byte("garbage\n"), 1)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, left = cycles(t, path, time.Time{})
+	if len(all) != 4 || all[1] != 2 || all[2] != 5 || len(left) != 1 || !strings.Contains(left[0], "line 3 is not a journal entry") {
+		t.Errorf("read %v, left out %q", all, left)
+	}
+	// A compressed file that ends in the middle.
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write(whole); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(closedName(path, Start)+gzipped, packed.Bytes()[:packed.Len()-9], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, left = cycles(t, path, time.Time{})
+	if len(all) != 8 || len(left) != 2 || !strings.Contains(left[0], "unexpected EOF; the rest of it is left out") {
+		t.Errorf("read %v, left out %q", all, left)
+	}
+}
+
+// TestAFullDiskCostsTheEntriesOfThatTime has writes fail for two cycles.
+func TestAFullDiskCostsTheEntriesOfThatTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	w := open(t, path, generous)
+	report(t, w, entry(1, 0))
+	real := w.file
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("there is no /dev/full here:", err)
+	}
+	w.file = full
+	for i := range 2 {
+		if err := w.Report(t.Context(), entry(i+2, time.Duration(i+1)*time.Minute), 0); err == nil || !strings.Contains(err.Error(), "is not recorded") {
+			t.Errorf("error %v", err)
+		}
+	}
+	w.file = real
+	if err := full.Close(); err != nil {
+		t.Fatal(err)
+	}
+	report(t, w, entry(4, 4*time.Minute))
+	report(t, w, entry(5, 5*time.Minute))
+	finish(t, w)
+	if w.Failed() != 2 {
+		t.Errorf("%d entries failed, want 2", w.Failed())
+	}
+	all, left := cycles(t, path, time.Time{})
+	if len(all) != 3 || all[1] != 4 || all[2] != 5 || len(left) > 0 {
+		t.Errorf("read %v, left out %q", all, left)
+	}
+}
+
+func TestAReaderFollowsIntoTheNextFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	w := open(t, path, generous)
+	report(t, w, entry(1, 0))
+	r, err := Read(path, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	r.Follow()
+	next := func(want uint64) {
+		t.Helper()
+		line, err := r.Next()
+		switch {
+		case want == 0 && !errors.Is(err, io.EOF), want != 0 && (err != nil || line.Cycle != want):
+			t.Fatalf("cycle %d (%v), want %d", line.Cycle, err, want)
+		}
+	}
+	next(1)
+	next(0)
+	report(t, w, entry(2, time.Minute))
+	next(2)
+	next(0)
+	report(t, w, entry(3, 2*time.Minute)) // is still to be read when the file is closed
+	report(t, w, entry(4, 7*time.Hour))
+	next(3)
+	next(4)
+	next(0)
+	finish(t, w)
+}
+
+func TestBadLimitsAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		limits Limits
+		want   string
+	}{
+		{Limits{0, 1, 1}, "--journal-max-bytes=0"}, {Limits{1, 0, 1}, "--journal-keep-bytes=0"}, {Limits{1, 1, 0}, "--journal-keep=0s"},
+	} {
+		if _, err := Open(filepath.Join(t.TempDir(), "j"), c.limits); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want %q", err, c.want)
+		}
+	}
+	if _, err := Open("/proc/none/journal", generous); err == nil || !strings.Contains(err.Error(), "--journal=/proc/none/journal") {
+		t.Errorf("error %v, want one that names the flag and value", err)
+	}
+	if _, err := Read(filepath.Join(t.TempDir(), "none", "journal.jsonl"), time.Time{}); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("error %v, want one that says that there is none", err)
+	}
+}

@@ -1,0 +1,155 @@
+package history
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"sluice.dev/sluice/journal"
+)
+
+// Which is what to do where a journal cannot be read.
+const Which = "give the file that sluice run --journal names"
+
+// A Reader goes through the entries of a journal, those of its closed files first.
+type Reader struct {
+	path    string
+	parts   []part
+	open    *os.File
+	name    string // of the file that is read
+	decoder *journal.Decoder
+	left    []string
+	follows bool
+	damaged bool // nothing was read since the last damage, which is told
+}
+
+// Read begins to read the journal at a path: the files that can hold entries of that time or later; a zero time: all of them.
+func Read(path string, since time.Time) (*Reader, error) {
+	parts, err := partsOf(path)
+	var cause *fs.PathError
+	switch {
+	case errors.As(err, &cause):
+		return nil, fmt.Errorf("journal %s: %w; %s", path, cause.Err, Which)
+	case err != nil:
+		return nil, fmt.Errorf("journal %s: %w; %s", path, err, Which)
+	case len(parts) == 0:
+		why := os.ErrNotExist
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			why = errors.New("it is a directory")
+		}
+		return nil, fmt.Errorf("journal %s: %w; %s", path, why, Which)
+	}
+	r := &Reader{path: path}
+	seen := map[time.Time]bool{}
+	for _, p := range parts {
+		if p.closed.IsZero() || !p.closed.Before(since) && !seen[p.closed] {
+			r.parts = append(r.parts, p)
+		}
+		seen[p.closed] = true
+	}
+	return r, nil
+}
+
+// Next is the next line; io.EOF behind the last one. Damaged lines are passed over: see [Reader.Left].
+func (r *Reader) Next() (journal.Line, error) {
+	var damaged *journal.LineError
+	for {
+		if r.decoder == nil {
+			if len(r.parts) == 0 {
+				return journal.Line{}, io.EOF
+			}
+			p := r.parts[0]
+			r.parts = r.parts[1:]
+			if err := r.begin(p.path); err != nil {
+				r.leave("file %s: %v", filepath.Base(p.path), err)
+				continue
+			}
+		}
+		line, err := r.decoder.Read()
+		switch {
+		case err == nil:
+			r.damaged = false
+			return line, nil
+		case r.follows && len(r.parts) == 0 && (errors.Is(err, io.EOF) || errors.Is(err, journal.ErrCut)):
+			if !r.grown() {
+				return journal.Line{}, io.EOF
+			}
+			r.parts = []part{{path: r.path}} // once what is left of this one has been read
+		case errors.Is(err, io.EOF):
+			r.end()
+		case errors.Is(err, journal.ErrCut):
+			r.leave("file %s: %v", r.name, err)
+			r.end()
+		case errors.As(err, &damaged):
+			if !r.damaged {
+				r.leave("file %s: %v; the cycles after it are left out until one that can be understood alone", r.name, err)
+			}
+			r.damaged = true
+		default: // the file itself cannot be read on
+			r.leave("file %s: %v; the rest of it is left out", r.name, err)
+			r.end()
+		}
+	}
+}
+
+// Follow has the reader stay with the journal's newest file: after io.EOF more may come, also in a new file once this one is closed.
+func (r *Reader) Follow() { r.follows = true }
+
+// grown says whether the file that is read has been closed and another one begun, of which nothing was read yet.
+func (r *Reader) grown() bool {
+	have, err := r.open.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Stat(r.path)
+	return err == nil && !os.SameFile(have, now)
+}
+
+// Entry is the entry of the line that [Reader.Next] has returned.
+func (r *Reader) Entry() (journal.Entry, error) {
+	e, err := r.decoder.Entry()
+	if err != nil {
+		err = fmt.Errorf("file %s: %w", r.name, err)
+	}
+	return e, err
+}
+
+// Left are sentences about what was left out so far.
+func (r *Reader) Left() []string { return r.left }
+
+// Close ends reading.
+func (r *Reader) Close() { r.end() }
+
+func (r *Reader) leave(form string, args ...any) { r.left = append(r.left, fmt.Sprintf(form, args...)) }
+
+func (r *Reader) begin(path string) error {
+	file, err := os.Open(path) //nolint:gosec // the user names the journal
+	if err != nil {
+		var cause *fs.PathError
+		if errors.As(err, &cause) {
+			return cause.Err
+		}
+		return err
+	}
+	var from io.Reader = file
+	if strings.HasSuffix(path, gzipped) {
+		if from, err = gzip.NewReader(file); err != nil {
+			return errors.Join(err, file.Close())
+		}
+	}
+	r.open, r.name, r.decoder = file, filepath.Base(path), journal.NewDecoder(from)
+	return nil
+}
+
+func (r *Reader) end() {
+	if r.open != nil {
+		_ = r.open.Close() // only read
+	}
+	r.open, r.decoder = nil, nil
+}
