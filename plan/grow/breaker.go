@@ -121,7 +121,7 @@ func (fl *Failures) Inspected(st *Order, in *cluster.Instance) *reason.Reason {
 // is asked:
 //
 //	case                                                                                   in the way
-//	nothing grows before a node of the cluster is Ready                                    no: nothing would grow without this machine either
+//	nothing grows before a node of the cluster is Ready                                    no, since removing the machine changes nothing
 //	a limit of the cluster forbids a machine, and would not if this one were gone          yes
 //	a ceiling that counts this group too leaves no machine, and time does not change that  yes
 //	anything else                                                                          no
