@@ -94,8 +94,8 @@ func (ch *Chain) fillOpen(c *Candidates, ms *machines) {
 	}
 }
 
-// estimate opens machines of group i for all that is wanted, in the order of the demands: the largest pods first. Each pod goes to the
-// first machine that takes it. ch.tried are the machines that it opened.
+// estimate opens machines of group i for all that is wanted, in the order of the demands: of one priority the largest pods first. Each pod
+// goes to the first machine that takes it. ch.tried are the machines that it opened.
 //
 // Without keep it is a question: no demand is served, and the caller takes the machines back. With keep it calls keep for pods that find a
 // place, n on each machine. It asks [Limits] for each machine, so the option holds no more than the group may add.

@@ -109,7 +109,7 @@ func (jt *Joint) closeEmpty(ms *machines) bool {
 		}
 		m.of.add(-1)
 		jt.limits.ceilings.Take(m.of.Group, -1)
-		// Only here the number may be used again. Elsewhere a later machine may be open, and the next one must not get its name.
+		// In a group of one zone a later machine may still be open. Its number must not be given again: names are made of numbers.
 		if m.zone != "" {
 			m.of.Opened--
 			m.of.fresh = m.of.fresh[:len(m.of.fresh)-1]

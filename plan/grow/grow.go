@@ -30,7 +30,7 @@ import (
 //
 //	call                does
 //	Failures.Notice     turns failures since the last cycle into back-offs, and finds which groups are blocked
-//	Rounds.Whole        makes the four calls below, and makes them again for each gang that is left out
+//	Rounds.Whole        has pods placed on what is there and makes the calls below; all of it again for each gang that is left out
 //	Begin               adds machines for floors and for pods, and says of the other pods why no group helps
 //	Claims.KeepBuffers  does the same for the pods of buffers, with what the waiting pods left
 //	Headrooms.Keep      adds machines for headroom, with what both left

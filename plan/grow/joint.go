@@ -215,7 +215,8 @@ func (b *mix) cost(st *Order) int64 {
 // squared, and the sum of squares is least for the small ones.
 //
 // Of machines alike, those that the cloud may take away come first (scenario spot-first). Where no price tells them apart, a spot machine
-// is still the cheaper. The factor of 4 leaves room below the square: 1 for a group over zones, 2 for a machine that is not spot.
+// is still the cheaper. The factor of 4 leaves room below the square for what matters less: 2 for a machine that is not spot, and 1 that
+// gather adds for a zone of a group whose zones differ.
 func (b *mix) tie(st *Order) int64 {
 	thousandths := b.cost(st) / 1000
 	tie := 4 * thousandths * thousandths
@@ -459,8 +460,9 @@ func (jt *Joint) account(c *Candidates, b *mix, narrowed bool) {
 // relaxedEffort is what [mix.relaxed] spends, as [packing.Problem.Effort] has it.
 const relaxedEffort = 20
 
-// relaxed is the least that pods cost which went to machines that are being added, were they not to mind each other: within the limits as
-// they were before. Pods that found a place on nodes in the meantime cost nothing and raise no bound. Cost is what the machines cost.
+// relaxed is the least that the pods on added machines would cost if they did not mind each other, in the unit of the mix. It heeds the
+// limits with which this mix began; those with which a mix before it began are not known here. Pods that found a place on nodes in the
+// meantime cost nothing and raise no bound. cost is what the machines cost.
 func (b *mix) relaxed(c *Candidates, cost int64) int64 {
 	p := packing.Problem{Groups: b.alone, Caps: b.problem.Caps, Effort: relaxedEffort}
 	for _, w := range c.wanted {

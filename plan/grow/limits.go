@@ -88,7 +88,7 @@ func (lm *Limits) limit(st *Order, total Totals, extra int) *reason.Reason {
 }
 
 // MostMore is how many machines the group may add by its own limits, beyond what it already adds. Limits of the whole cluster are not
-// asked; whoever adds machines asks them too.
+// asked.
 func (lm *Limits) MostMore(st *Order) int {
 	n := unlimited
 	for _, b := range bounds {

@@ -29,7 +29,7 @@ const rounds = 12
 //	some did, and it was round 12           all of them are left out, and all pods are placed anew
 //
 // The last one goes first, since gangs stand in the order of priority and age. Gangs that were left out for the sake of one that then did
-// not fit either are let in again. A gang that is left out takes no room from others and buys nothing (scenarios gang-of-64 and
+// not fit either are let in again. A gang that is left out gets no place and buys nothing (scenarios gang-of-64 and
 // request-atomic-too-large).
 func (gs *Rounds) Whole(find func()) {
 	if len(gs.Gangs) == 0 {

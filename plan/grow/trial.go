@@ -15,7 +15,7 @@ import (
 //	verdicts, Opened, needs                                    clones, since they are written in place
 //	View, Room, Growth and the parts with fields of their own  shallow copies
 //
-// A new field that a round writes has to be among these. Templates stay as they are: they hold for any placing, and cost most to make.
+// A new field that a round writes has to be among these. Templates are not taken back: they hold for any placing.
 func (d *Growth) trial() (undo func()) {
 	unplace := d.Check.Mark()
 	seen, placed, was := *d.View, *d.Room, *d

@@ -20,7 +20,7 @@ type turns struct {
 // returns none and leaves all as it was in these cases:
 //
 //	case                                                                   why
-//	a limit forbids the next machine                                       S-06
+//	a limit forbids the next machine                                       the guard would refuse it (S-06)
 //	more machines than spare allows would stand there for nobody           the pod is told how far away the zone is (tooFar)
 //	a group that spans no zones, whose next machine does not take the pod  all its further machines are like it
 //
