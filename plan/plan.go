@@ -28,6 +28,22 @@ func Decide(s *cluster.Snapshot, allowed *policy.Policy, m memory.Memory) (actio
 	return new(Planner).Decide(s, allowed, m)
 }
 
+// decide runs the phases of one cycle. Each step works on what the steps before it left:
+//
+//	step           works on                                       leaves
+//	Notice         the snapshot, the memory                       back-offs and breakers; which machines are lost, which are started again
+//	Learn          pods that began or ended                       run times, for which pods that wait their turn ask
+//	OpenRoom       lost and started machines                      coming machines and starting nodes as room of the checker
+//	Collect        that room, on which nominated pods are placed  demands of the pods that wait
+//	ClaimRequests  these demands: some consume a request          demands of virtual pods, among the others
+//	ClaimBuffers   the buffers' objects                           demands of virtual pods, in Room.Later
+//	Order          all demands but those in Room.Later            their order, and verdicts on pods that are not sluice's to place
+//	CollectGangs   the order of the demands                       gangs, in the order of their first demands
+//	Bound          gangs, which wait as a whole                   verdicts on pods that a later cycle looks at
+//	Whole          all of it                                      places of pods, and machines to add
+//	Decide         what counts on which node                      steps of nodes that leave
+//
+// Whole may call its function several times. Package grow takes back all that a call changed before the next one begins.
 func (d *decision) decide() (action.Plan, memory.Memory) {
 	d.growth.Failures.Notice()
 	d.room.RunTimes.Learn()
@@ -70,6 +86,8 @@ func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m memo
 	return &decision{v, room, growth, claim.NewClaims(growth), remove.NewRemoval(growth)}
 }
 
+// finish puts the plan together. Growth comes first, since pods wait for it. Writes to groups go one after the other: the guard counts each
+// growth before it is asked about the next one (S-06).
 func (d *decision) finish() (action.Plan, memory.Memory) {
 	d.Wake(d.Policy.Next(d.Snapshot.Groups, d.Now))
 	p := action.Plan{Time: d.Now, Counted: d.room.Counted, Cost: d.growth.Joint.Cost, Measure: d.removal.Measure, Next: d.Next}
@@ -97,6 +115,9 @@ func (d *decision) finish() (action.Plan, memory.Memory) {
 }
 
 // allVerdicts are the verdicts in the order in which a plan has them.
+//
+// Verdicts on waiting pods are a prefix of PodVerdicts. Virtual pods stand behind them, and have no verdict of their own: package claim
+// sums them up in one verdict on their request or buffer.
 func (d *decision) allVerdicts() []action.Verdict {
 	pods, machines, groups := d.room.PodVerdicts[:len(d.Snapshot.Pending)+d.room.Driven], d.Verdicts[reason.KindInstance], d.Verdicts[reason.KindGroup]
 	all := append(slices.Grow(pods, len(machines)+len(d.Snapshot.Nodes)+len(groups)), inOrder(machines)...)

@@ -33,6 +33,11 @@ func (p *Planner) Decide(s *cluster.Snapshot, allowed *policy.Policy, m memory.M
 }
 
 // begin turns to the next cycle: what does not hold any more is forgotten.
+//
+//	what changed since the last cycle                                  forgotten
+//	the checker had to be made anew, the policy, sameTerms of a group  the facts of all nodes
+//	disruption budgets, controllers of pods                            the consent of the pods of all nodes
+//	one node; time, of a passing node                                  the facts of that node: see [node.Memo.Look]
 func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m memory.Memory) *decision {
 	check := scheduling.NewChecker(s, scheduling.After(p.check), scheduling.Expendable(allowed.Growth.PriorityCutoff))
 	if check != p.check || p.allowed != allowed || !sameTerms(p.seen.Groups, s.Groups) {

@@ -29,9 +29,25 @@ type Cost struct {
 }
 
 // Action is one change to make. Each is repeatable: performing it twice is the same as once.
+//
+//	action                            writes to                            promises of the safety contract, among others
+//	SetCapacity                       the group's capacity in Azure        S-01 to S-06
+//	DeleteInstances                   machines in Azure, each by its name  S-10 to S-13, S-16, S-19
+//	Cordon, Mark, Uncordon            a Node object                        S-17, S-18
+//	CandidateTaint, CandidateUntaint  a Node object                        none: the scheduler may still choose the node
+//	Evict                             a pod                                S-15
+//	DeleteNode                        a Node object                        S-14
+//	AnswerNotice                      a Node object                        S-15: the agent agrees to the notice by it
+//	OpenGate                          a pod                                S-41
+//	AnswerRequest, AnswerBuffer       the status of the object             none: nothing of a node or machine changes
+//	AskExpander                       nothing                              none
+//
+// An action holds all that the guard compares with fresh evidence, as the plan saw it. A UID tells an object from another one that was made
+// later under the same name. Because is the reason in journals and Events; nothing is decided by it.
 type Action interface{ isAction() }
 
 // SetCapacity grows a group by one request.
+// From is the capacity of the last read. To may exceed From by more than Adds, where an accepted growth is in no read yet.
 type SetCapacity struct {
 	Group   cluster.GroupID `json:"group"`
 	From    int             `json:"from"`
@@ -214,6 +230,11 @@ const (
 )
 
 // Outcomes of machines without a node.
+//
+//	outcome   of a machine without a node
+//	coming    it is expected to become a node, or it is late
+//	deleting  this cycle asks for its deletion
+//	hold      it stays, for the reasons in its verdict
 const (
 	MachineComing   Outcome = "coming"
 	MachineDeleting Outcome = "deleting"
@@ -221,6 +242,15 @@ const (
 )
 
 // Outcomes of groups.
+//
+//	outcome    of a group
+//	steady     nothing of what follows
+//	grow       this cycle asks for machines
+//	growing    machines of it are coming
+//	shrinking  machines of it leave
+//	full       a pod asked for more than its max
+//	backoff    it rests after a failure, or its breaker is open
+//	hold       it is not known well enough, is paused, or has control-plane nodes
 const (
 	GroupSteady  Outcome = "steady"
 	GroupGrow    Outcome = "grow"
@@ -242,6 +272,7 @@ const (
 )
 
 // Verdict is what becomes of one subject and why, the most telling reason first.
+// A subject has one verdict in a cycle, and at least one reason.
 type Verdict struct {
 	Subject reason.Ref      `json:"subject"`
 	Outcome Outcome         `json:"outcome"`
@@ -249,6 +280,7 @@ type Verdict struct {
 }
 
 // Verdict is the verdict about a subject, false when the cycle had none.
+// It looks through all verdicts, so no phase calls it: it is for reports and tests.
 func (p *Plan) Verdict(about reason.Ref) (Verdict, bool) {
 	for _, v := range p.Verdicts {
 		if v.Subject == about {

@@ -23,6 +23,7 @@ type planOnPaper struct {
 }
 
 // KindOf is the action's kind in journals and metrics: the name of its type.
+// Two kinds have the names that their types once had: journals, and queries of metrics, outlive a renaming.
 func KindOf(a Action) string {
 	switch a.(type) {
 	case SetCapacity:
@@ -71,6 +72,7 @@ func (p Plan) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads what [Plan.MarshalJSON] wrote. An action of a kind this version does not know is an error.
+// A replay that left such an action out would decide otherwise than the process that wrote the journal.
 func (p *Plan) UnmarshalJSON(data []byte) error {
 	var in planOnPaper
 	if err := json.Unmarshal(data, &in); err != nil {

@@ -41,6 +41,7 @@ type buffer struct {
 }
 
 // measure is for how many pods like which a buffer is.
+// The zero value is for no pods.
 type measure struct {
 	pod      *cluster.Pod
 	pods     int
@@ -48,6 +49,12 @@ type measure struct {
 }
 
 // ClaimBuffers finds out which buffers ask for room, and pretends their pods. These come last: see [Claims.KeepBuffers].
+//
+//	setting    sluice
+//	Translate  writes into the status for which pods a buffer is; without it, the status is believed
+//	Keep       keeps room for these pods, and says so in a condition
+//
+// A buffer of another strategy is ignored.
 func (d *Claims) ClaimBuffers() {
 	set := d.Policy.Growth.Buffers
 	if !set.Translate && !set.Keep {
@@ -84,6 +91,14 @@ func (b *buffer) answer(condition string, status metav1.ConditionStatus, why, me
 
 // measureOf is for how many pods like which the buffer is, or why that is not clear, with the remedy: what it asks for, or what its status
 // says where somebody else works that out.
+//
+//	buffer                     pods like                          how many
+//	sluice does not translate  the template in its status         the number in its status
+//	names both or none         unclear
+//	names a template           that template                      see count
+//	names what scales          its newest pod, else its template  see count, with a share of its pods (scenario buffer-percentage)
+//
+// What is unclear is one clause with a remedy. It becomes a reason and the message of a condition.
 func (d *Claims) measureOf(b *buffer) (m measure, unclear string) {
 	switch s := b.Spec; {
 	case !d.Policy.Growth.Buffers.Translate:
@@ -127,6 +142,7 @@ func (d *Claims) likeTemplate(b *buffer, name string) (m measure, unclear string
 
 // scaled is a virtual pod like the newest one of what the buffer's reference names, or as its template says where it has none, and how many
 // of them there are; nil when nothing tells. What a volume or a claim ties to one pod is left out.
+// The template is for a workload without pods (scenario buffer-scaled-to-zero). It looks at all pods, and asks once for each class.
 func (d *Claims) scaled(b *buffer) (*cluster.Pod, int) {
 	var newest *cluster.Pod
 	n, of := 0, map[*cluster.Class]bool{}
@@ -167,6 +183,7 @@ func withoutClaims(o *corev1.Pod) *corev1.Pod {
 
 // count is for how many such pods the buffer is: the least of what its settings say, as cluster-autoscaler has it. scaled is how many pods
 // there are of what it refers to, nil when it refers to nothing.
+// A share is of the pods that are there now, rounded down. A percentage beside a template says nothing.
 func (b *buffer) count(p *cluster.Pod, scaled *int) (n int, unclear string) {
 	most := math.MaxInt
 	if r := b.Spec.Replicas; r != nil {
@@ -189,6 +206,7 @@ func (b *buffer) count(p *cluster.Pod, scaled *int) (n int, unclear string) {
 }
 
 // within is how many pods that ask for so much stay within the limits.
+// It divides thousandths, rounded down. A resource that the pods do not ask for limits nothing.
 func within(limits map[string]string, asks corev1.ResourceList) (n int, unclear string) {
 	n = math.MaxInt
 	for name, text := range limits {
@@ -207,6 +225,7 @@ func within(limits map[string]string, asks corev1.ResourceList) (n int, unclear 
 }
 
 // translated answers what the buffer was found to be for.
+// It writes only what differs from the status: otherwise each cycle would write again.
 func (b *buffer) translated(m measure, unclear string) {
 	if unclear != "" {
 		b.say(action.ClaimStuck, reason.New(reason.BufferUnclear, b.about, "why", unclear))
@@ -233,6 +252,11 @@ func (b *buffer) translated(m measure, unclear string) {
 }
 
 // claimRoom claims room for the buffer's pods.
+//
+//	buffer         outcome           Provisioning
+//	unclear        stuck             False, with what is unclear
+//	for no pods    kept              False
+//	for some pods  see judgeBuffers  True, whether the room is there yet or not
 func (d *Claims) claimRoom(b *buffer, m measure, unclear string) {
 	switch {
 	case unclear != "":
@@ -255,6 +279,15 @@ func (d *Claims) claimRoom(b *buffer, m measure, unclear string) {
 
 // KeepBuffers finds room for the pods of buffers on what the waiting pods have left: on nodes that are there, those that stay anyway first;
 // on cordoned nodes, which it takes back; on machines that are coming; then on machines that it adds. No waiting pod loses by it.
+//
+// While buffers are placed, Room.Demands are theirs alone. Afterwards it puts back what says something of waiting pods:
+//
+//	put back              why
+//	Demands               gates, requests and gangs are judged by the pods that wait
+//	Joint.Cost            the plan's cost is that of machines for waiting pods
+//	Wanted of each group  a group calls itself full for pods, not for buffers
+//
+// It runs within [grow.Rounds], so its places are tried and taken back like all others.
 func (d *Claims) KeepBuffers() {
 	all := slices.Clone(d.Later)
 	if len(all) == 0 {
@@ -294,6 +327,7 @@ func (d *Claims) awaitBurst(c *grow.Candidates) {
 }
 
 // stayingFirst orders nodes by how likely they are to stay: those that do whatever else happens, those that carry pods, the others.
+// Virtual pods on a node keep it. On nodes that stay anyway they cost nothing, and idle nodes may go.
 func (d *Claims) stayingFirst() func(a, b scheduling.Handle) int {
 	rank := make(map[string]int, len(d.Memo.Facts))
 	for _, v := range d.Memo.Facts {
@@ -310,6 +344,13 @@ func (d *Claims) stayingFirst() func(a, b scheduling.Handle) int {
 }
 
 // judgeBuffers says what came of the buffers' room.
+//
+//	of its virtual pods                                   outcome
+//	some have no place                                    stuck, with why
+//	a group grows for some                                grows
+//	some wait for more pods, or for an expander's server  waiting, with why
+//	some have a place that is coming                      waiting
+//	all are on nodes that are there                       kept
 func (d *Claims) judgeBuffers() {
 	for _, b := range d.buffers {
 		if b.claim == nil {

@@ -20,12 +20,16 @@ import (
 )
 
 // mostVirtual is how many pods a claim may be for: more would cost memory and no cluster has so many.
+// A larger request fails; a larger buffer keeps room for this many.
 const mostVirtual = 50_000
 
 // virtual is the record of a virtual pod like o.
+// Its class is of no other pod, so it shares nothing with the pods of the snapshot.
 func virtual(o *corev1.Pod) *cluster.Pod { return new(cluster.Classes).Pod(ungated(o)) }
 
 // ungated is the pod as it is when it may run: without gates, and asking for what the API server would have it ask for.
+// The API server has not admitted it, so no default has been filled in: where a container has a limit and no request, the limit is the
+// request.
 func ungated(o *corev1.Pod) *corev1.Pod {
 	out := o.DeepCopy()
 	out.Spec.SchedulingGates, out.Spec.NodeName, out.Spec.SchedulingGroup = nil, "", nil
@@ -42,6 +46,7 @@ func ungated(o *corev1.Pod) *corev1.Pod {
 }
 
 // podTemplate is the PodTemplate of that name, nil when there is none.
+// They are sorted by namespace and name.
 func (d *Claims) podTemplate(namespace, name string) *corev1.PodTemplate {
 	all := d.Snapshot.Objects.PodTemplates
 	i, ok := slices.BinarySearchFunc(all, name, func(t *corev1.PodTemplate, _ string) int {
@@ -89,6 +94,12 @@ func (d *Claims) becauseOf(c *place.Claim, outcome action.Outcome) []reason.Reas
 }
 
 // Claims makes demands of requests and buffers, and answers them.
+//
+//	object               virtual pods wait                      answered
+//	ProvisioningRequest  with all other pods, all or nothing    when its room is on Ready nodes, or lacks
+//	CapacityBuffer       after all other pods, each for itself  in the cycle in which its room is first claimed
+//
+// Package claim writes no memory: what a cycle has to know of earlier ones is in the conditions of these objects.
 type Claims struct {
 	*grow.Growth
 
@@ -106,6 +117,7 @@ const answersAtOnce = 100
 
 // AnswerClaims gives every request and buffer its verdict, and answers those whose object does not say so yet. What is left over is
 // answered a second later.
+// An answer that is left over is not lost, since the object still lacks it in the next cycle.
 func (d *Claims) AnswerClaims() {
 	d.judgeRequests()
 	d.judgeBuffers()

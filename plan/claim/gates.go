@@ -22,6 +22,14 @@ type gate struct {
 
 // OpenGates lets pods go that wait behind [cluster.CapacityGate] and whose room is there: the nodes that they fit are Ready, and so are
 // those of as many pods of their gang as it needs. A gang is let go in one cycle.
+//
+//	pod behind sluice's gate alone                          its gate
+//	has no place, or one on a node that is not Ready        stays
+//	of no gang, or of a gang that runs, on a Ready node     opens
+//	of a gang with fewer pods on Ready nodes than it needs  stays: GateKept (scenario gate-kept-until-ready)
+//	of a gang with enough pods on Ready nodes               opens, with the others in the same cycle
+//
+// A gate that opens too early gives the room of one pod to another. The guard asks again right before it sends (S-41).
 func (d *Claims) OpenGates() {
 	var ready []gate
 	for _, dm := range d.Demands {
@@ -46,6 +54,7 @@ func (d *Claims) OpenGates() {
 			}
 		}
 	}
+	// By their places among the pods that wait: the oldest first.
 	slices.SortFunc(ready, func(a, b gate) int { return cmp.Compare(a.at, b.at) })
 	for _, o := range d.firstGates(ready) {
 		p, node, v := d.Waiting[o.at], d.placeOf(o.at), &d.PodVerdicts[o.at]
@@ -55,6 +64,7 @@ func (d *Claims) OpenGates() {
 }
 
 // firstGates are those that this cycle opens, a gang's all or none. The others' turn comes a second later.
+// So there may be more than [gatesAtOnce]: a gang of which some pods run and others do not would hold its machines for nothing.
 func (d *Claims) firstGates(ready []gate) []gate {
 	if len(ready) <= gatesAtOnce {
 		return ready
@@ -74,6 +84,7 @@ func (d *Claims) firstGates(ready []gate) []gate {
 }
 
 // placeOf is the Ready node that the pod has a place on, "" when it has none.
+// It reads the place off the verdict. So it no longer finds that of a pod whose gate opens in this cycle, as that pod has another reason.
 func (d *Claims) placeOf(at int) string {
 	v := d.PodVerdicts[at]
 	if v.Outcome != action.PodScheduling || v.Because[0].Code != reason.FitsNode {

@@ -34,6 +34,12 @@ const (
 )
 
 // request is a ProvisioningRequest within one cycle.
+//
+//	field             set when
+//	claim             it asks for room, or its room is kept
+//	left, until       its room was promised in an earlier cycle
+//	outcome, because  each time that more is known; the last ones count
+//	answers           a condition of the object has to change
 type request struct {
 	*cluster.ProvisioningRequest
 	about reason.Ref
@@ -64,6 +70,13 @@ func (q *request) isCheck() bool { return q.Spec.ProvisioningClassName == cluste
 
 // ClaimRequests finds out which requests ask for room, and adds their pods to those that wait. A pod that takes its room from a request is
 // placed where this one's would be.
+//
+//	request that a pod names        the pod
+//	asks for room in this cycle     is ignored: its virtual pod stands for it, and both would buy twice
+//	has its room promised           takes that room, before all other pods
+//	is over, unknown, or another's  takes room that is there, and buys nothing
+//
+// Scenario request-atomic holds these.
 func (d *Claims) ClaimRequests() {
 	if !d.Policy.Growth.Requests.Enabled || len(d.Snapshot.Objects.ProvisioningRequests) == 0 {
 		return
@@ -100,6 +113,7 @@ type consumed struct {
 }
 
 // consumers counts the pods of every request.
+// Pods that have ended count as placed: they have used up their room.
 func (d *Claims) consumers() map[string]consumed {
 	out, of := map[string]consumed{}, map[*cluster.Class]string{}
 	for _, p := range d.Snapshot.Objects.Pods {
@@ -124,6 +138,18 @@ func (d *Claims) consumers() map[string]consumed {
 }
 
 // enter settles what becomes of a request that asks for no room, and makes a claim of one that does.
+//
+//	request, in this order                       outcome        condition          room
+//	of another class, or for another autoscaler  ignored        none               none
+//	has failed, or its booking has expired       over           none               none
+//	provisioned, and all its pods have come      over           BookingExpired     none
+//	provisioned ten minutes ago                  over           BookingExpired     none (scenario request-booking-ends)
+//	provisioned, and a template is missing       over           Failed             none
+//	provisioned                                  kept           none               kept for pods that have not come
+//	for more than [mostVirtual] pods             over           Failed             none
+//	older than a week                            over           Failed             none
+//	a template is missing                        stuck          Accepted is False  none
+//	any other                                    see judgeOpen  see there          asked for, all or nothing
 func (d *Claims) enter(q *request, used consumed) {
 	why := func(code reason.Code, facts ...any) reason.Reason { return reason.New(code, q.about, facts...) }
 	spec, all := q.Spec, q.Pods()
@@ -198,6 +224,7 @@ func (d *Claims) templatesOf(q *request) (templates []*corev1.PodTemplate, missi
 }
 
 // claimOf claims room for the pods of a request, but for so many that have come.
+// The pods that have come are taken off the first pod sets, since a pod does not say of which set it is.
 func (d *Claims) claimOf(q *request, templates []*corev1.PodTemplate, come int, booked bool) *place.Claim {
 	c := &place.Claim{About: q.about, Booked: booked, Asks: !booked && !q.isCheck(), Keeps: reason.New(reason.NodeBooked, reason.Ref{}, "request", q.String())}
 	if !booked {
@@ -235,6 +262,7 @@ func (q *request) booked(left int, until time.Time) {
 }
 
 // judgeBooked says how much of the room that was promised is there still: machines may have gone, and none is bought anew.
+// It adds the places of the virtual pods and those of the request's own pods that wait.
 func (d *Claims) judgeBooked(q *request) {
 	has := d.Tally(q.claim.Demands).Placed()
 	for _, dm := range d.Demands {
@@ -249,6 +277,14 @@ func (d *Claims) judgeBooked(q *request) {
 
 // judgeOpen answers a request whose pods were to find a place. It is told that there is room only when every place is on a node that is
 // Ready: clouds refuse, and machines fail to come.
+//
+//	room for its pods                                              outcome  Provisioned
+//	lacks, so that the request is left out                         stuck    False; it is tried again while it stands
+//	lacks, for a check without retry                               stuck    Failed instead (scenario request-check-capacity-no-retry)
+//	a group grows for some of them                                 grows    unchanged
+//	a group waits for more pods, or an expander's server is asked  waiting  unchanged
+//	some of it is on machines that are coming                      waiting  unchanged (scenario request-machines-never-come)
+//	is on Ready nodes                                              kept     True: from then on it is kept for ten minutes
 func (d *Claims) judgeOpen(q *request) {
 	g, t := q.claim.Gang, d.Tally(q.claim.Demands)
 	all, ready := q.Pods(), d.readyAmong(q.claim.Demands)
@@ -289,6 +325,7 @@ func (q *request) accept() {
 }
 
 // boughtFor says whether one of the request's places is on a node that came after it.
+// It only chooses between two reasons of the same condition.
 func (d *Claims) boughtFor(q *request) bool {
 	for _, dm := range q.claim.Demands {
 		for _, at := range dm.Pods[:dm.Served] {

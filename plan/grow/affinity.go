@@ -10,7 +10,8 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// affinity is a term by which pods of a demand must be near others, in a topology that is wider than a node.
+// affinity is one required pod affinity term of a demand, over a topology that is wider than a node. in and whom say which pods it is
+// about: by their namespace and by their labels.
 type affinity struct {
 	w    *wanted
 	key  string
@@ -18,7 +19,9 @@ type affinity struct {
 	whom labels.Selector
 }
 
-// nears are the terms of all that is wanted. A term that chooses namespaces by their labels looks in all.
+// nears are the affinity terms of all that is wanted. Terms over the hostname are left out: they narrow no zone, and the checker decides
+// them when pods are placed. A term with a namespace selector is taken to mean all namespaces. It may narrow too much then, which widen
+// takes back.
 func (c *Candidates) nears() (all []affinity) {
 	for _, w := range c.wanted {
 		a := w.Of.Spec.Affinity
@@ -43,12 +46,20 @@ func (n *affinity) seeks(of *cluster.Class) bool {
 	return n.in(of.Namespace) && n.whom.Matches(labels.Set(of.Labels))
 }
 
-// narrow leaves to pods the sites that come first: those of groups that have a Ready node, or never had one, and then those where all can
-// be that must be near each other. Narrowed says whether any lost sites by it. Widen gives them all sites again, and says whether that is
-// more for pods that are left.
+// narrow leaves to each demand only the sites that come first. A step that would leave a demand no site changes nothing for it.
+//
+//	step   sites that stay                                                 scenario
+//	first  those of groups that do not fail (see [Failures.Failing])       group-all-not-ready
+//	then   those whose domain suits all pods that must be near each other  affinity-zone-with-disk
+//	widen  all sites again
+//
+// narrowed says whether a demand lost a site. The caller calls widen after it has placed what it can, and widen says whether pods are left
+// that have more sites now. It may be called again, and says false then. Without widen, pods whose first sites are full would be stuck
+// although another site takes them.
 func (c *Candidates) narrow() (narrowed bool, widen func() bool) {
 	own := make([]wanted, len(c.wanted))
 	for i, w := range c.wanted {
+		// leave makes new slices and does not write into the old ones, so own keeps them as they were.
 		own[i] = wanted{suits: w.suits, fits: w.fits}
 		w.leave(func(i int) bool { return !c.sites[i].fails })
 	}
@@ -65,14 +76,18 @@ func (c *Candidates) narrow() (narrowed bool, widen func() bool) {
 	}
 }
 
-// bring leaves to pods that must be near each other the sites alone whose domain suits all of them. Without that the first would settle
-// where another one's disk is not, and the other one had no place for good. Where no domain suits all, each goes where it can.
+// bring leaves to pods that must be near each other only the sites whose domain suits all of them. Without it the first pod would settle in
+// a zone where the disk of another pod is not, and the other pod would never have a place (scenario affinity-zone-with-disk). Where no
+// domain suits all, each goes where it can.
+//
+// Each turn of the loop takes at least one site from a demand, so the loop ends.
 func (c *Candidates) bring() {
 	nears := c.nears()
 	for again := len(nears) > 0; again; {
 		again = false
 		for _, n := range nears {
 			for _, x := range c.wanted {
+				// Where no site tells the two apart, following changes nothing.
 				if x != n.w && (x.tied() || n.w.tied()) && n.seeks(x.Of) {
 					again = c.follow(n.w, x, n.key) || c.follow(x, n.w, n.key) || again
 				}
@@ -86,7 +101,8 @@ func (w *wanted) tied() bool {
 	return slices.Contains(w.suits, false) && slices.Contains(w.suits, true)
 }
 
-// follow leaves to a demand the sites of those domains that suit another one as well, and says whether that changes it.
+// follow leaves to demand w the sites in the domains that suit x as well, and says whether that changes w. A domain is a value of the label
+// key.
 func (c *Candidates) follow(w, x *wanted, key string) bool {
 	var domains []string
 	for i, s := range c.sites {

@@ -11,8 +11,9 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// unready are the nodes of groups that have not come up in their time. Those whose time was over before the process began the one before
-// has noticed.
+// unready are the nodes of each group that have not come up in the time that a new node has. Nodes whose time ended before this process
+// began are left out: the process before has counted them. A node that fell silent is left out too (see [policy.Growth.Late]). The result
+// is nil when there is none.
 func (fl *Failures) unready() map[cluster.GroupID][]*cluster.Node {
 	var all map[cluster.GroupID][]*cluster.Node
 	for _, at := range fl.Memo.Passing {
@@ -28,13 +29,23 @@ func (fl *Failures) unready() map[cluster.GroupID][]*cluster.Node {
 	return all
 }
 
-// turnBreaker counts the machines that have run out of time since the last cycle, and closes the breaker when one has joined since they
-// began to be waited for, or when nothing has been tried for as long as a back-off is remembered. Of machines that came with one which
-// joined none counts.
+// turnBreaker is the group's breaker after this cycle's failures (S-35, scenarios breaker-opens and never-ready-breaker):
+//
+//	state   evidence                                                            next
+//	closed  fewer than memory.BreaksAt machines in a row failed                 open with the one that makes it as many
+//	open    as many failed; [bounds] lets the group have one machine at a time  closed when a machine joins, or after Backoff.Reset
+//
+// A machine fails when it has had its time and is no node (unjoined), or its node did not become Ready (unready). It counts once: the wait
+// for it has to begin later than the wait for the last one that counted. It does not count when another machine joined after that: a few
+// accidents in a burst are no broken image. A node that registers after the wait for the last failed machine began closes the breaker.
+//
+// A machine that is unjoined when the breaker opens, or later, is kept for inspection. It takes the place of the one before, so that one at
+// most is paid for.
 func (fl *Failures) turnBreaker(b memory.Breaker, st *Order, unjoined []*cluster.Instance, unready []*cluster.Node) memory.Breaker {
 	if b.Equal(memory.Breaker{}) && len(unjoined) == 0 && len(unready) == 0 {
 		return b
 	}
+	// counted stays as it was before the loops below: machines of one request begin to be waited for at the same time, and each counts.
 	joined, counted := fl.LastJoin(st.ID), b.Last
 	if joined.After(b.Last) || fl.Now.Sub(b.Last) > fl.Policy.Growth.Backoff.Reset {
 		b.Machines = 0
@@ -63,14 +74,17 @@ func (fl *Failures) turnBreaker(b memory.Breaker, st *Order, unjoined []*cluster
 			b.Kept, b.Until = in.UID, fl.Now.Add(keep)
 		}
 	}
+	// Last is what keeps a machine from counting twice, so it stays while such a machine may be there. A list that is not usable may lack
+	// one.
 	if st.Usable() && b.Machines+len(unjoined)+len(unready) == 0 {
 		b.Last = time.Time{}
 	}
 	return b
 }
 
-// unregistered says that so many of the group's machines run and are no nodes that it gets no more of them (S-35); nil when it may have
-// more.
+// unregistered says that the group gets no more machines, as fleet.UsualUnregistered of its machines run and are no nodes (S-35). It is nil
+// when the group may have more, and when nobody keeps a ledger. The guard refuses such a growth too; asking here spares the request, and
+// tells pods why they wait (scenario machines-never-join).
 func (fl *Failures) unregistered(st *Order) *reason.Reason {
 	if fl.Fleet == nil {
 		return nil
@@ -87,8 +101,13 @@ func Broken(g cluster.GroupID) reason.Reason {
 	return reason.New(reason.GroupBreaker, reason.Group(string(g)), "machines", memory.BreaksAt)
 }
 
-// Inspected says until when the machine is kept so that somebody can find out why it never became a node; nil when it is not, or when its
-// group or the whole cluster has no room for another one beside it.
+// Inspected says until when a machine that never joined is kept, so that a person can find out why. It is nil, and the machine may go, in
+// these cases:
+//
+//	case                                      why
+//	the breaker keeps no machine, or another  one machine at most is kept
+//	its group is at its max                   a kept machine is never a reason that a pod has no place
+//	it is in the way of another machine       the same, for limits of the cluster and ceilings
 func (fl *Failures) Inspected(st *Order, in *cluster.Instance) *reason.Reason {
 	b := fl.Memory.Groups[st.ID].Breaker
 	if b.Kept != in.UID || fl.Believed(st.GroupFacts)+st.Adding >= st.Max || fl.inTheWay(st) {
@@ -98,8 +117,14 @@ func (fl *Failures) Inspected(st *Order, in *cluster.Instance) *reason.Reason {
 	return new(reason.New(reason.MachineInspected, reason.Instance(string(st.ID), string(in.ID)), "until", b.Until.Format(time.RFC3339)))
 }
 
-// inTheWay says whether one machine of the group is what keeps some group from another one, as a limit of the whole cluster or a ceiling
-// has it.
+// inTheWay says whether one machine of the group is what keeps some group from growing. Each group that has a template and is below its max
+// is asked:
+//
+//	case                                                                                   in the way
+//	nothing grows before a node of the cluster is Ready                                    no, since removing the machine changes nothing
+//	a limit of the cluster forbids a machine, and would not if this one were gone          yes
+//	a ceiling that counts this group too leaves no machine, and time does not change that  yes
+//	anything else                                                                          no
 func (fl *Failures) inTheWay(st *Order) bool {
 	if fl.limits.awaitsReady() {
 		return false

@@ -9,7 +9,13 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// Candidates are the groups that may grow for what is wanted, and which of them would do for whom.
+// Candidates are the groups that may grow for what is wanted, and which of them would do for whom. Blocked groups are not among them. There
+// are three kinds of index:
+//
+//	index of  used by                          meaning
+//	Groups    first, site.group                a group; its sites stand side by side, in the order of their turns
+//	sites     free, wanted.suits, wanted.fits  a group, or one zone of a group that spans several
+//	wanted                                     a demand; those that come first are served first
 type Candidates struct {
 	Groups []*Order
 	sites  []site    // by group
@@ -26,7 +32,14 @@ type site struct {
 	zone  string // "" of a group that spans none
 }
 
-// wanted is a demand before any group grows for it.
+// wanted is a demand, and what an empty machine of each site says of its pods. suits ignores all other pods, since others of the same
+// demand may yet come to the site; fits counts them as they stand now. For a demand that does not depend on other pods both are the same.
+//
+//	field        written by
+//	suits, fits  [Growth.Candidates]; leave and allow replace both together
+//	depends      the checker, and noteSharedPorts
+//	zonal        noteZonal, after passRefused has narrowed the sites
+//	at, grown    [Joint.granted]; nil and 0 until a machine is added for some of the pods
 type wanted struct {
 	*place.Demand
 	needs   []int64 // of one pod, by dimension
@@ -43,7 +56,8 @@ type wanted struct {
 // label is the label of a machine that comes up there.
 func (s site) label(key string) string { return s.Node(s.zone).Labels[key] }
 
-// noteZonal marks pods for whom the zones of a group are not all one.
+// noteZonal marks the demands for which the zones of a group differ. It compares each site with the one before: where two sites of a group
+// differ, two neighbours do.
 func (c *Candidates) noteZonal() {
 	for i, s := range c.sites {
 		first := i - 1
@@ -57,14 +71,14 @@ func (c *Candidates) noteZonal() {
 	}
 }
 
-// tells says whether there is more to the candidates than how many pods a machine holds: pods that mind others or zones, or zones that
-// daemons take more room in than in others.
+// tells says whether counting pods is not enough: some depend on others or mind zones, or daemons leave different room in zones of a group.
+// Then [Joint.settle] shows the pods to the checker, and the bound of the solution is no bound of what they cost.
 func (c *Candidates) tells() bool {
 	return slices.ContainsFunc(c.wanted, func(w *wanted) bool { return w.depends || w.zonal }) ||
 		slices.ContainsFunc(c.Groups, func(st *Order) bool { return st.uneven })
 }
 
-// suited says whether an empty machine of the group of that index would do for such a pod in one of its zones, whoever else is near.
+// suited says whether an empty machine of the group would do for such a pod in at least one of its zones, whoever else is near.
 func (c *Candidates) suited(w *wanted, group int) bool {
 	from, to := c.sitesOf(group)
 	return slices.Contains(w.suits[from:to], true)
@@ -78,7 +92,8 @@ func (c *Candidates) sitesOf(group int) (from, to int) {
 	return c.first[group], to
 }
 
-// noteSharedPorts marks pods that ask for a host port which others ask for as well: these cannot share a machine.
+// noteSharedPorts marks demands that ask for a host port which another demand asks for as well. Otherwise the packing would count pods of
+// both onto one machine, and nobody would show them to the checker.
 func (c *Candidates) noteSharedPorts() {
 	by := map[int32][]*wanted{}
 	for _, w := range c.wanted {
@@ -111,7 +126,7 @@ func hostPorts(spec *corev1.PodSpec) map[int32]bool {
 	return ports
 }
 
-// noteFull marks groups that are at their max and would have done for pods that went elsewhere or nowhere.
+// noteFull marks groups that are at their max and would have done for pods that went elsewhere or nowhere. Their verdict says so then.
 func (c *Candidates) noteFull(d *Orders) {
 	for i, st := range c.Groups {
 		if d.Believed(st.GroupFacts)+st.Adding < st.Max {
@@ -129,8 +144,12 @@ func (c *Candidates) noteFull(d *Orders) {
 	}
 }
 
-// Candidates asks an empty machine of every group, in each of its zones, about every demand: of those that deliver, where others are to be
-// left out.
+// Candidates asks an empty machine of every group that may grow, in each of its zones, about every demand: so many questions as sites times
+// demands. deliver leaves out groups whose machines are late (see [Late.waitsForLate]).
+//
+// The order of the steps matters. The checker has to know the templates before it says who depends on others: a daemon may refuse a pod,
+// and there may be no pod of it yet (scenario daemon-refuses-pod). Shared ports make a demand depend, and fits is asked only of those that
+// do.
 func (d *Growth) Candidates(wanting []*place.Demand, deliver bool) *Candidates {
 	c := &Candidates{}
 	for _, g := range d.Snapshot.Groups {
@@ -168,7 +187,8 @@ func (d *Growth) Candidates(wanting []*place.Demand, deliver bool) *Candidates {
 	return c
 }
 
-// leave leaves to a demand some of its sites, if there are any such, and says whether that changes it.
+// leave leaves to a demand the sites for which some is true, and says whether that changes it. It changes nothing where none of these would
+// do: a demand never loses its last site by it.
 func (w *wanted) leave(some func(i int) bool) bool {
 	suits, fits := make([]bool, len(w.suits)), make([]bool, len(w.fits))
 	for i := range w.suits {

@@ -10,8 +10,20 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// Ceilings says how many machines each group may still add under the operator's ceilings. It is one cycle's; machines that are taken count
-// for those asked about later.
+// Ceilings says how many machines each group may still add under the operator's ceilings. Machines that are taken count for all groups that
+// are asked about later. The keys of the maps are [policy.GroupCeiling.String]. Begin makes a new value in each round of [Rounds], so a
+// round that is taken back leaves nothing here.
+//
+//	unit          counts against the limit                                                     one machine takes
+//	machines      machines granted within the window, and this cycle's                         1
+//	usd           what running machines cost within the window, and an hour of this cycle's    the price of one hour
+//	usd-per-hour  what the machines that are there or promised cost an hour, and this cycle's  its price an hour
+//
+//	field  from
+//	used   the memory: what counts within the window, without this cycle
+//	rates  what groups are believed to have; only for usd-per-hour
+//	taken  Take, in the unit of the ceiling
+//	any    false where no group has a ceiling, which spares the rest
 type Ceilings struct {
 	now     time.Time
 	allowed *policy.Policy
@@ -35,8 +47,9 @@ func NewCeilings(s *cluster.Snapshot, allowed *policy.Policy, m memory.Memory, b
 	return c
 }
 
-// Room is how many machines the group may add, [math.MaxInt] when no ceiling bounds it. When it is bounded, because says by which ceiling,
-// and until is when that lets more pass if nothing is added meanwhile; zero when only a removal makes room, or nothing.
+// Room is how many machines the group may add, [math.MaxInt] when no ceiling bounds it. Of several ceilings the one that leaves least
+// counts, the first of equals. because names it. until is when that ceiling lets more pass if nothing is added meanwhile. It is zero where
+// time changes nothing.
 func (c *Ceilings) Room(g *cluster.Group) (machines int, because reason.Reason, until time.Time) {
 	machines = math.MaxInt
 	if !c.any {
@@ -47,10 +60,12 @@ func (c *Ceilings) Room(g *cluster.Group) (machines int, because reason.Reason, 
 		words, limit := ceiling.String(), ceiling.Ceiling
 		each := 1.0
 		if limit.Unit != cluster.CeilingMachines {
+			// Nobody can hold a ceiling in USD for a machine without a price; assumed prices do not count here.
 			if each = g.PriceUSDPerHour; each <= 0 {
 				return 0, reason.New(reason.CeilingUnpriced, about, "ceiling", words), time.Time{}
 			}
 		}
+		// 1e-9 makes up for floating point: 0.6/0.2 is 2.9999999999999996.
 		room := int(max(0, min(math.Floor(c.left(ceiling)/each+1e-9), math.MaxInt32)))
 		if room < machines {
 			machines = room
@@ -61,14 +76,14 @@ func (c *Ceilings) Room(g *cluster.Group) (machines int, because reason.Reason, 
 	return machines, because, until
 }
 
-// left is what a ceiling leaves, in its own unit; less than zero when it is exceeded.
+// left is what a ceiling leaves, in its own unit. It is negative when more runs than the ceiling allows: a ceiling removes nothing.
 func (c *Ceilings) left(ceiling policy.GroupCeiling) float64 {
 	words := ceiling.String()
 	return ceiling.Ceiling.Limit - c.rates[words] - c.taken[words] - c.used[words].Within(c.now, ceiling.Ceiling.Window)
 }
 
-// Take counts machines that this cycle adds to the group. Under a ceiling of what machines cost within a window each must find the price of
-// an hour in what is left.
+// Take counts machines that this cycle adds to the group; a negative number gives them back. Under a ceiling of USD within a window each
+// machine has to find the price of one hour in what is left.
 func (c *Ceilings) Take(g *cluster.Group, machines int) {
 	for _, ceiling := range c.allowed.Ceilings(g) {
 		if ceiling.Ceiling.Unit == cluster.CeilingMachines {

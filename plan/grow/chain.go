@@ -13,7 +13,12 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// Chain asks the operator's expanders, one after the other.
+// Chain asks the operator's expanders, one after the other. It works where --expander is set and has no least-cost; else [Joint] does.
+//
+//	field       written by
+//	tried       estimate and open; valid until the next call of either
+//	Ask         grow; nil when no server is to be asked. Else nothing more is bought for pods and buffers in this cycle
+//	Complaints  note; told in the verdict of each group
 type Chain struct {
 	*Orders
 	limits     *Limits
@@ -25,13 +30,23 @@ type Chain struct {
 	Complaints []reason.Reason     // of expanders that could not do what they are there for
 }
 
-// grow grows as the operator's chain of expanders has it: it estimates what every group alone would need for all that is
-// wanted, lets the chain choose one group, and goes on with what is left until no group helps any more. Cluster-autoscaler does the same,
-// one group a loop; here the groups of all rounds are asked for at once.
+// grow adds machines as the operator's chain of expanders has it. Cluster-autoscaler does the same, one group a loop; here the groups of
+// all rounds are asked for at once (scenario expander-priority-full). A round:
+//
+//	step                  what happens
+//	fillOpen              pods that are left go to nodes that are there or coming, and to machines of earlier rounds
+//	estimate              each group alone opens machines for all pods that are left, and takes them back
+//	no group helps        the sites that come later are let in once; then the chain ends
+//	Expand                the chain chooses a group; no group ends the chain
+//	Expand asks a server  the chain ends, and goes on when the answer is there; machines of earlier rounds stay
+//	follow                the chosen group's machines are added
+//
+// Each round adds a machine for at least one pod, so the loop ends.
 func (ch *Chain) grow(c *Candidates) {
 	ranking := ReadRanking(ch.Snapshot.Objects.Ranking())
 	ms := ch.joint.machines(nil)
 	_, widen := c.narrow()
+	// The sites that narrow has taken away are given back, since noteFull asks for all.
 	defer widen()
 	for {
 		ch.fillOpen(c, ms)
@@ -41,6 +56,7 @@ func (ch *Chain) grow(c *Candidates) {
 			if o := ch.estimate(c, i, nil); o.Nodes > 0 {
 				options = append(options, o)
 			}
+			// undo takes the machines out of the checker and leaves their numbers: Opened is set back by hand.
 			undo()
 			st.Opened -= len(ch.tried)
 		}
@@ -57,6 +73,7 @@ func (ch *Chain) grow(c *Candidates) {
 			return
 		}
 		i := slices.IndexFunc(c.Groups, func(st *Order) bool { return st.ID == choice.Group })
+		// A server of an expander may want no group to grow (scenario expander-grpc).
 		if i < 0 {
 			return
 		}
@@ -64,7 +81,8 @@ func (ch *Chain) grow(c *Candidates) {
 	}
 }
 
-// fillOpen places pods on nodes that are there or coming and on machines of earlier rounds, until nobody is left whom one of them takes.
+// fillOpen places pods on nodes that are there or coming and on machines of earlier rounds, until none of them takes a pod that is left. A
+// pod of an earlier round may be the one that another pod has to be near, so all are tried again.
 func (ch *Chain) fillOpen(c *Candidates, ms *machines) {
 	for again := true; again; {
 		again = ch.joint.fillKnown(c)
@@ -76,9 +94,11 @@ func (ch *Chain) fillOpen(c *Candidates, ms *machines) {
 	}
 }
 
-// estimate opens machines of one group for all that is wanted, the largest pods first, each pod on the first machine that takes it. With
-// keep it hears of every pod that finds a place, and the demands are served; otherwise the caller takes everything back. d.tried are the
-// machines that were opened.
+// estimate opens machines of group i for all that is wanted, in the order of the demands: of one priority the largest pods first. Each pod
+// goes to the first machine that takes it. ch.tried are the machines that it opened.
+//
+// Without keep it is a question: no demand is served, and the caller takes the machines back. With keep it calls keep for pods that find a
+// place, n on each machine. It asks [Limits] for each machine, so the option holds no more than the group may add.
 func (ch *Chain) estimate(c *Candidates, i int, keep func(w *wanted, h scheduling.Handle, n int)) Option {
 	st := c.Groups[i]
 	o := Option{Group: st.ID}
@@ -104,6 +124,7 @@ func (ch *Chain) estimate(c *Candidates, i int, keep func(w *wanted, h schedulin
 			more := ch.turns.reach(st, w, total, len(ch.tried))
 			ch.tried = append(ch.tried, more...)
 			row.Append(more...)
+			// A machine that reach opened takes one of the pods; the second condition keeps the loop from running for ever if it does not.
 			if len(more) == 0 || take() == 0 {
 				break
 			}
@@ -117,7 +138,8 @@ func (ch *Chain) estimate(c *Candidates, i int, keep func(w *wanted, h schedulin
 	return o
 }
 
-// take counts n pods of a demand in the option, of which left are then left.
+// take counts n pods of a demand in the option; left are left after them. The needs of a pod have thousandths of cores at 1 and bytes of
+// memory at 2, as [scheduling.Checker.Needs] has them.
 func (o *Option) take(d *Orders, w *wanted, n, left int) {
 	if len(w.needs) > 1 {
 		o.RequestedMilli += int64(n) * w.needs[1]
@@ -131,7 +153,8 @@ func (o *Option) take(d *Orders, w *wanted, n, left int) {
 	}
 }
 
-// trial is what happened on machines that are being tried.
+// trial is what happened on machines that are being tried, in order. It is written down first and carried out by follow afterwards, since
+// follow may drop one way of placing the pods for another. A trial of the whole cycle is [Growth.trial].
 type trial struct {
 	d     *Chain
 	steps []step
@@ -157,8 +180,14 @@ func (t *trial) tellRest() {
 	}
 }
 
-// follow does what the chosen option says. Its machines are spread over groups that are alike, where the operator wants these balanced and
-// no pod loses its place by it.
+// follow adds the machines of the chosen option. Where the operator wants like groups balanced, the machines are spread over them:
+//
+//	case                                                what follow adds
+//	no other group is alike, or none gets a machine     the machines of the option
+//	the machines of all like groups take the same pods  machines of these groups
+//	some pod would lose its place                       the machines of the option, all of the chosen group
+//
+// A machine of another group may be in another zone, which a pod may mind: so the pods are placed again on the machines as they are.
 func (ch *Chain) follow(c *Candidates, i int, ms *machines) {
 	undo := ch.Check.Mark()
 	t := &trial{d: ch}
@@ -180,6 +209,8 @@ func (ch *Chain) follow(c *Candidates, i int, ms *machines) {
 		}
 	}
 	t.tellRest()
+	// Opened counts these machines already. number goes from minus the number of a group's machines up to 0, so Opened+number is each
+	// machine's place in the order of opening.
 	number := map[*Order]int{}
 	for _, to := range given {
 		number[to]--
@@ -197,11 +228,13 @@ func (ch *Chain) follow(c *Candidates, i int, ms *machines) {
 		number[to]++
 		ms.add(m)
 	}
+	// A machine that no pod uses is given up, unless a zone's turn depends on it.
 	ch.joint.closeEmpty(ms)
 }
 
-// open opens one machine for each mention of a group and shows them to all that group i was estimated for. It returns how many pods found a
-// place; d.tried are the machines.
+// open opens one machine for each mention of a group, and shows them to all demands that group i suits. It returns how many pods found a
+// place. ch.tried are the machines. It asks no limit: share heeds each group's own, and the limits of the cluster were asked for as many
+// machines of group i.
 func (ch *Chain) open(c *Candidates, i int, groups []*Order, keep func(w *wanted, h scheduling.Handle, n int)) (placed int) {
 	ch.tried = nil
 	for _, to := range groups {
@@ -216,7 +249,8 @@ func (ch *Chain) open(c *Candidates, i int, groups []*Order, keep func(w *wanted
 	return placed
 }
 
-// alike are the group and those that are similar to it and would take the same pods, where the operator wants such groups balanced.
+// alike are group i and the groups that are similar to it and suit all pods that it suits; group i alone where the operator does not want
+// such groups balanced.
 func (ch *Chain) alike(c *Candidates, i int) []*Order {
 	like := []*Order{c.Groups[i]}
 	if !ch.Policy.Growth.Balance.Similar {
@@ -234,7 +268,7 @@ func (ch *Chain) alike(c *Candidates, i int) []*Order {
 	return like
 }
 
-// likeness is what the group of that index is compared by.
+// likeness is what group i is compared by. Of a group over several zones it is what the first of its sites leaves free.
 func (c *Candidates) likeness(i int) Likeness {
 	at, _ := c.sitesOf(i)
 	free := corev1.ResourceList{
@@ -245,7 +279,8 @@ func (c *Candidates) likeness(i int) Likeness {
 	return Likeness{Node: st.Template, Free: free, Size: st.Size, Learned: st.Group.Learned != nil}
 }
 
-// note keeps what the expanders said of groups.
+// note keeps what the expanders said: of a group with the group, else as a complaint. A group keeps the reason of the first round that it
+// was chosen in.
 func (ch *Chain) note(choice Choice) {
 	if st := ch.Groups[choice.Group]; st != nil && st.Weighed == nil {
 		st.weigh(choice.Because)

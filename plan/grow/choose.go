@@ -10,8 +10,15 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// Begin notes what limits the groups, and adds what the operator's floors and pods that no node takes ask for. Pods that are left get the
-// reason of every group.
+// Begin adds what the operator's floors and pods without room ask for. Pods have been offered the nodes that are there or coming before.
+// The order of the steps matters:
+//
+//	step           why there
+//	passOverYoung  a pod that is too young must not be counted below
+//	ceilings       each round of [Rounds] begins with none of them used
+//	raiseFloors    what a floor buys anyway costs nothing more for pods
+//	growPastLate   machines for pods that are left
+//	ExplainStuck   pods that are left now get the reason of every group
 func (d *Growth) Begin() {
 	d.passOverYoung()
 	d.Limits.ceilings = NewCeilings(d.Snapshot, d.Policy, d.Memory, func(g *cluster.Group) int { return d.Believed(d.Groups[g.ID].GroupFacts) })
@@ -21,7 +28,9 @@ func (d *Growth) Begin() {
 	}
 }
 
-// Request makes one request of what each group adds.
+// Request makes one action of what each group adds, whoever it adds it for. From is the capacity that was last read, since the write is
+// conditional on it; To builds on what the group is believed to have. The first of the reasons stands on the action: of pods, then of
+// requests and buffers, then of the operator's settings.
 func (d *Growth) Request() {
 	d.turns.TellTurns()
 	for _, g := range d.Snapshot.Groups {
@@ -55,7 +64,9 @@ func (d *Growth) GrowFor(c *Candidates) {
 	c.noteFull(d.Orders)
 }
 
-// passOverYoung leaves out pods that are too young to be a reason to grow.
+// passOverYoung gives pods that are too young to be a reason to grow their verdict (scenario new-pod-delay), and wakes the loop when they
+// are old enough. Room that needs no new machine has been offered to them before. The pods of a demand are in the order of age and ask for
+// the same delay, so the young ones are at its end. Virtual pods have no age that counts.
 func (d *Growth) passOverYoung() {
 	for _, dm := range d.Wanting() {
 		if dm.Claim != nil {
@@ -71,6 +82,7 @@ func (d *Growth) passOverYoung() {
 				break
 			}
 			d.Wake(until)
+			// Serve takes pods from the front of a demand; this one is at the end, so it is served by a demand of its own and cut off.
 			own := &place.Demand{Of: dm.Of, Pods: dm.Pods[len(dm.Pods)-1:]}
 			d.Serve(own, 1, action.PodIgnored, reason.New(reason.PodYoung, reason.Ref{}, "age", d.Now.Sub(p.Created()), "delay", until.Sub(p.Created())))
 			dm.Pods = dm.Pods[:len(dm.Pods)-1]
@@ -78,8 +90,15 @@ func (d *Growth) passOverYoung() {
 	}
 }
 
-// growPastLate chooses machines of groups none of which is late first. What these leave has room on the machines that are late, and then
-// asks their groups.
+// growPastLate chooses machines for pods. Where machines of some group are late:
+//
+//	turn    pods go to                                      scenario
+//	first   machines of the groups that deliver             late-next-group
+//	second  the late machines, in case they come after all  late-only-group
+//	third   machines of all groups, the late ones too
+//
+// It returns the candidates that were asked last, which know the pods that are still left. While a server of an expander is asked, all
+// turns after the first wait for its answer.
 func (d *Growth) growPastLate(wanting []*place.Demand) *Candidates {
 	some := false
 	for _, st := range d.Groups {
@@ -100,8 +119,14 @@ func (d *Growth) growPastLate(wanting []*place.Demand) *Candidates {
 	return c
 }
 
-// raiseFloors adds the machines that groups lack to the capacity that the operator holds them to, as far as their limits let them. Pods
-// that want a machine go there first: what comes anyway costs nothing more.
+// raiseFloors adds the machines that groups lack to the capacity that the operator holds them to ([policy.Policy.Floor]). Pods that wait go
+// to these machines before others are chosen for them.
+//
+//	the group                                     what happens
+//	has as many, or nothing may be written to it  nothing
+//	may not grow for another reason               GroupShort; the verdict of the group has the other reason
+//	may add some of them                          these, and GroupShort with the limit
+//	may add all                                   all
 func (d *Growth) raiseFloors() {
 	var open []scheduling.Handle
 	for _, g := range d.Snapshot.Groups {

@@ -9,7 +9,7 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// weighedGroups is how many groups that grow say what they were weighed against. It explains a decision and changes none.
+// weighedGroups is how many groups that grow say what they were weighed against. All in this file explains a decision and changes none.
 const weighedGroups = 16
 
 // batch is so many pods of a demand.
@@ -18,15 +18,16 @@ type batch struct {
 	n int
 }
 
-// rival is a group that could have grown instead of another one.
+// rival is a group that could have grown instead of another one. machines is a lower bound: what the pods ask for together, without the
+// gaps that real pods leave. misses are pods of the other group that the rival would not take.
 type rival struct {
 	*Order
 	machines int // too few to hold the pods, or just enough
 	misses   int // of the pods that it would not take
 }
 
-// weigh says of groups that grow what the nearest other group would have cost, and of those that could have grown for the same pods by whom
-// they were outweighed.
+// weigh says of groups that grow for pods what the nearest other group would have cost. Of groups that do not grow, although they may and
+// take all of these pods, it says which group outweighed them. Machines of a floor are left out, since no choice led to them.
 func (jt *Joint) weigh(c *Candidates, b *mix) {
 	weighed := 0
 	for i, st := range c.Groups {
@@ -64,7 +65,7 @@ func (c *Candidates) servedBy(st *Order) []batch {
 	return all
 }
 
-// rivals are the groups that would take some of the pods: those first that would take all of them, then the cheapest.
+// rivals are the other groups that would take some of the pods, the nearest first: those that miss fewest pods, then the cheapest.
 func (c *Candidates) rivals(b *mix, own int, pods []batch) []rival {
 	var all []rival
 	for i, st := range c.Groups {
@@ -99,9 +100,11 @@ func atLeast(pods []batch, free []int64) int {
 				n = max(n, p.n)
 			}
 			if dim < len(p.needs) {
+				// The conversion keeps the compiler from fusing product and sum. Fused, they round differently on some processors.
 				sum += float64(float64(p.needs[dim]) * float64(p.n))
 			}
 		}
+		// Where nothing is free no pod here asks for it: the machine suits them all.
 		if sum > 0 && free[dim] > 0 {
 			n = max(n, int(math.Ceil(sum/float64(free[dim])-1e-9)))
 		}
@@ -109,7 +112,13 @@ func atLeast(pods []batch, free []int64) int {
 	return n
 }
 
-// versus is the nearest rival in words.
+// versus is the nearest rival in words: what it would have cost, and the first of these that kept it from being chosen.
+//
+//	case                                 words
+//	it does not take all pods            without so many pods
+//	it may add no machine                but may not grow
+//	it may add fewer than it would need  but may add so many
+//	else                                 none: it costs more
 func (jt *Joint) versus(b *mix, r rival) string {
 	one := fmt.Sprintf("%s: %s", r.ID, r.inWords(b))
 	switch more := jt.limits.MostMore(r.Order) + r.Adding - r.raised; {

@@ -40,9 +40,20 @@ type Choice struct {
 	Because *reason.Reason      // by which steps the group was chosen, nil when there was nothing to choose from
 }
 
-// Expand chooses one of the options, as the operator's chain of expanders has it: each keeps some of what the one before it kept, and the
-// first that leaves one ends the chain. Several that are left are drawn by lot, which depends on the options and the time alone. Answer is
-// what the server of the expander grpc said in the last cycle, nil when nothing was asked. A chain that holds least-cost is not for here.
+// Expand chooses one of the options by the operator's chain of expanders. Each expander keeps some of what the one before it kept, and the
+// chain ends with the first that leaves one. A lot decides between several that are left at the end.
+//
+//	expander     keeps the options                            when it cannot tell
+//	most-pods    that help most pods                          keeps those with as many
+//	least-nodes  with the fewest machines                     keeps those with as few
+//	least-waste  whose machines have the least share unused   keeps those with as little
+//	price        that cost least for what their pods ask for  keeps all when no price is known
+//	priority     of the highest rank in the ConfigMap         keeps all, and complains when the ConfigMap is wrong
+//	grpc         that the operator's server names             keeps all when it did not answer, and complains
+//	random       one, by lot
+//
+// answer is what the server of the expander grpc said in the last cycle, nil when nothing was asked. Options stand in the order of their
+// groups' names here, so the choice does not depend on the order of the groups. A chain with least-cost does not come here.
 func Expand(options []Option, chain []policy.Expander, ranking Ranking, answer *memory.Answer, now time.Time) Choice {
 	left := slices.Clone(options)
 	slices.SortFunc(left, func(a, b Option) int { return cmp.Compare(a.Group, b.Group) })
@@ -112,7 +123,8 @@ func nameOptions(options []Option) string {
 	return strings.Join(names, " and ")
 }
 
-// drop notes why the options of before that are not in after were dropped, and what went wrong, if anything did.
+// drop notes why options of before are not in after, and what went wrong, if anything did. after is empty when a server wants no group to
+// grow: then no score is told.
 func (c *Choice) drop(before, after []Option, by policy.Expander, wrong string) {
 	if wrong != "" {
 		c.Dropped = append(c.Dropped, reason.New(reason.ExpanderFailed, reason.Ref{}, "expander", by, "message", wrong))
@@ -146,7 +158,7 @@ func (o Option) score(by policy.Expander) string {
 	return ""
 }
 
-// fewest are the options that have least of something, in their order.
+// fewest are the options that have least of something, in their order. They are all options when each has infinitely much of it.
 func fewest(options []Option, of func(Option) float64) []Option {
 	var kept []Option
 	least := math.Inf(1)
@@ -162,7 +174,7 @@ func fewest(options []Option, of func(Option) float64) []Option {
 	return kept
 }
 
-// waste is the share of cores and of memory that no pod asked for, together.
+// waste is the share of cores plus the share of memory that no pod asked for: from 0 to 2.
 func waste(o Option) float64 {
 	return idle(o.RequestedMilli, o.CapacityMilli) + idle(o.RequestedBytes, o.CapacityBytes)
 }
@@ -184,7 +196,8 @@ func dearness(o Option) float64 {
 	return o.PriceUSDPerHour / (asked + place.PodWeight*float64(len(o.Pods)))
 }
 
-// draw keeps one option by lot, each as likely. Who draws again from the same options at the same time draws the same.
+// draw keeps one option by lot, each as likely. The lot is a hash of the time and the options, so that a replay of the journal draws the
+// same (scenario expander-random).
 func draw(options []Option, now time.Time) []Option {
 	if len(options) < 2 {
 		return options
@@ -194,6 +207,7 @@ func draw(options []Option, now time.Time) []Option {
 	for _, o := range options {
 		fmt.Fprintf(h, "\x00%s", o.Group)
 	}
+	// The high half of the product is the hash scaled to the number of options.
 	i, _ := bits.Mul64(binary.BigEndian.Uint64(h.Sum(nil)), uint64(len(options)))
 	return options[i : i+1]
 }

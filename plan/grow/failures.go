@@ -15,21 +15,31 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// Failures are what keeps groups from growing for a while.
+// Failures are what keeps groups from growing for a while. A growth that the cloud refuses is no matter of this file: package memory adds
+// that back-off when the answer comes.
+//
+//	failure                                                    effect                            kept in
+//	an accepted operation, or a machine, failed                back-off, longer each time        Backoff
+//	the same, and the failure says how long to wait            back-off of that time             Backoff
+//	a machine never joined, or its node was not Ready in time  back-off; counts for the breaker  Backoff, Breaker
+//	the cloud takes a spot machine away                        its size rests in its zone        Backoff, or Astray of one zone
+//	a machine came up in another zone than assumed             the zone is passed over           Astray
+//	three machines run without a node                          no growth while they do           the ledger
 type Failures struct {
 	*Orders
 	limits *Limits
 }
 
-// Notice takes in what failed since the last cycle: it becomes backoffs, and strays keep their group from growing.
+// Notice takes in what failed since the last cycle. Spot sizes come first, since noticeFailures reads the back-offs that they cause. Zones
+// may come last: a zone that is passed over does not block its group.
 func (fl *Failures) Notice() {
 	fl.restLostSizes()
 	fl.noticeFailures()
 	fl.noticeUnregistered()
 }
 
-// noticeFailures turns what the cloud reported after it had accepted a growth into back-offs, once for each failure (S-33), and
-// finds for every group why it may not grow.
+// noticeFailures turns what failed after the cloud had accepted a growth into back-offs, and finds for every group why it may not grow.
+// Each failure counts once (S-33): m.Noticed is the time of the last one that counted, and none that is older or as old counts again.
 func (fl *Failures) noticeFailures() {
 	if fl.Memory.Since.IsZero() {
 		fl.Memory.Since = fl.Now
@@ -51,11 +61,13 @@ func (fl *Failures) noticeFailures() {
 			}
 			m.Noticed = f.At
 			failures++
+			// The back-off begins now. A failure that is noticed late would otherwise rest for less than its time.
 			f.At = fl.Now
 			if f.Rest > 0 {
 				m.Backoff = m.Backoff.Brief(f)
 				continue
 			}
+			// Machines that failed take no part of a quota, so they do not count as machines that the group has.
 			m.Backoff = m.Backoff.Failed(f, g.Capacity-len(fl.Groups[g.ID].Faulty), max(m.Capacity, g.Capacity), fl.Policy)
 		}
 		if failures > 0 {
@@ -65,8 +77,14 @@ func (fl *Failures) noticeFailures() {
 	}
 }
 
-// failuresOf are the failures of a group's operations and machines. A machine that never joined, or whose node is not Ready, failed when
-// its time ran out; one that is lost says nothing of the next ones.
+// failuresOf are the failures of a group's operations and machines, each with the time at which it happened:
+//
+//	failure                               its time
+//	of an operation or a machine          as the cloud says
+//	a machine that never joined           the end of --max-node-provision-time
+//	a node that is not Ready in its time  the end of --max-node-startup-time
+//
+// A machine that is lost is none of them: it was a node, and says nothing of the next ones.
 func (fl *Failures) failuresOf(g *cluster.Group, unjoined []*cluster.Instance, unready []*cluster.Node) []cluster.Failure {
 	var fs []cluster.Failure
 	if g.Failure != nil {
@@ -89,6 +107,19 @@ func (fl *Failures) failuresOf(g *cluster.Group, unjoined []*cluster.Instance, u
 	return fs
 }
 
+// blockedBy says why a group may not grow at all, nil when it may. The first reason that holds is told. What is not known of the group
+// comes first, since the others rest on it; with the first four nothing at all may be written to the group ([Order.BlockedRead]).
+//
+//	reason                            ends when
+//	GroupAsked                        the cloud answers a growth that was asked for
+//	GroupUnreadable, GroupIncomplete  a read of the group is whole again
+//	GroupContradicted                 the list has the Ready node that it lacks (S-02)
+//	GroupDeleted                      the cloud has the scale set again
+//	paused                            the person's pause ends
+//	servers                           never by itself: sluice does not touch control planes (S-17)
+//	GroupBackoff                      the time is over; a quota that leaves some machines does not block, see [bounds]
+//	GroupStrays                       fewer than three machines run without a node (S-35)
+//	GroupNoTemplate                   the size is known, or a node teaches what machines are like (scenario unknown-size)
 func (fl *Failures) blockedBy(g *cluster.Group, m memory.GroupMemory) *reason.Reason {
 	about := reason.Group(string(g.ID))
 	because := func(r reason.Reason) *reason.Reason { return &r }
@@ -130,10 +161,15 @@ func readAgain(g *cluster.Group, facts ...any) []any {
 // spotTaken is the code of the back-off of a size in a zone where the cloud takes spot machines away.
 const spotTaken = "SpotTaken"
 
-// restLostSizes has the size of a spot machine that the cloud takes away rest in its zone: what is asked for there next would be taken away
-// as well, or not come at all. A group that spans zones passes that zone over, one that does not rests, as long as another group may grow
-// in its place. It counts whether an agent has told of it or the machine was seen to leave, and once for each machine. A notice that is
-// taken back has not been.
+// restLostSizes lets the size of a spot machine that the cloud takes away rest in its zone: what is asked for there next would be taken
+// away too, or not come at all. Each machine counts once. It does not matter whether an agent told of it or it was seen to leave (scenario
+// spot-loss-unannounced).
+//
+//	the machine      evidence                                                            what happens
+//	counts           takenAway says so, and Memory.Taken lacks it                        restSize; its UID is kept in Memory.Taken
+//	has counted      Memory.Taken has it, and its node is still watched                  nothing
+//	stays after all  Memory.Taken has it, it runs, and its node is not watched any more  wakeSize (scenario spot-notice-taken-back)
+//	is gone          Memory.Taken has it, and it does not run                            its UID is forgotten; the rest goes on
 func (fl *Failures) restLostSizes() {
 	var uids []string
 	for _, n := range fl.Memo.Spot {
@@ -160,7 +196,8 @@ func (fl *Failures) restLostSizes() {
 	fl.Memory.Taken = uids
 }
 
-// wakeSize ends the rest of spot groups of the size in the zone, unless another machine of theirs is taken away.
+// wakeSize ends the rest of spot groups of the size in the zone, unless another machine of theirs is taken away. Back-offs for other
+// reasons stay.
 func (fl *Failures) wakeSize(size, zone string) {
 	for _, n := range fl.Memo.Spot {
 		if _, at, taken := fl.takenAway(n); taken && at == zone && strings.EqualFold(fl.Groups[n.Group].Size, size) {
@@ -186,8 +223,14 @@ func sameSpot(g *cluster.Group, size, zone string) bool {
 	return g.Spot && strings.EqualFold(g.Size, size) && (zone == "" || len(g.Zones) == 0 || slices.Contains(g.Zones, zone))
 }
 
-// takenAway says which machine the node is or was, where, and whether the cloud takes it away. Who else had it leave does not show: a
-// person's hand counts as well. That a machine is in no list any more has to be said by a whole one, of a node that is silent.
+// takenAway says which machine the node is or was, in which zone, and whether the cloud takes it away:
+//
+//	the machine                       taken away when
+//	is in no list                     the list is whole, the node is not Ready, and no listed machine could be it
+//	is being deleted or switched off  sluice has not cordoned its node
+//	is listed and runs                the cloud announces a Preempt
+//
+// Who else made it leave does not show, so a person who deletes it counts as the cloud.
 func (fl *Failures) takenAway(n *cluster.Node) (uid, zone string, taken bool) {
 	in := n.Instance
 	if in == nil {
@@ -203,7 +246,14 @@ func (fl *Failures) takenAway(n *cluster.Node) (uid, zone string, taken bool) {
 	return in.UID, in.Zone, notice.Kind == "Preempt"
 }
 
-// restSize has all spot groups of the size rest in the zone.
+// restSize lets all spot groups of the size rest in the zone:
+//
+//	group                                      what rests  why
+//	spans zones                                the zone    its next machine comes up in another one (scenario spot-loss-other-zone)
+//	has one zone, and another group may grow   the group   that group serves the pods (scenario spot-loss-rests)
+//	has one zone, and no other group may grow  nothing     pods would have nowhere to go
+//
+// Another group is one that is not of these, can be read, is below its max, and does not rest.
 func (fl *Failures) restSize(size, zone string) {
 	f := cluster.Failure{At: fl.Now, Code: spotTaken, Message: fmt.Sprintf("the cloud takes spot machines of size %s away", size)}
 	if zone != "" && zone != "0" { // which is what machines outside of all zones say
@@ -230,8 +280,14 @@ func (fl *Failures) restSize(size, zone string) {
 }
 
 // noticeUnregistered finds out where the machines came up that groups over several zones were asked for. A zone that has fewer than was
-// assumed, while another has more, is passed over for a while: the cloud had its reasons to put its machine elsewhere, and asking again at
-// once would buy another one there (S-31). It is judged when the zones of all machines are known.
+// assumed, while another has more, is passed over for a while. The cloud had its reasons, and asking again at once would buy another
+// machine elsewhere (S-31, scenario zone-deviates).
+//
+//	case                                               what happens
+//	nothing is awaited                                 nothing
+//	the list is not usable, or older than the growth   it waits for a newer list
+//	a machine has no zone yet, or the list lacks some  it waits for the others
+//	else                                               each zone that got fewer is passed over, and nothing is awaited any more
 func (fl *Failures) noticeUnregistered() {
 	for _, g := range fl.Snapshot.Groups {
 		st, m := fl.Groups[g.ID], fl.Memory.Groups[g.ID]
@@ -251,8 +307,8 @@ func (fl *Failures) noticeUnregistered() {
 	}
 }
 
-// astray are the zones that have fewer machines than was assumed; none when no other zone has more: then machines have left in the
-// meantime.
+// astray are the zones that have fewer machines than was assumed. There are none when no other zone has more: then machines have left in
+// the meantime, and the cloud has put none elsewhere.
 func astray(awaited, has map[string]int) []string {
 	more := false
 	for zone, n := range has {
@@ -285,7 +341,8 @@ func (fl *Failures) PassedZones(st *Order) map[string]reason.Reason {
 	return passed
 }
 
-// turnsOf is how the zones of a group take turns from now on, in one word: "" for a group that spans none.
+// turnsOf is how the zones of a group take turns from now on, in one word: "" for a group that spans none. [Misses] compares it from cycle
+// to cycle, so it changes whenever a zone's turn or the end of a pause does.
 func (fl *Failures) turnsOf(st *Order) string {
 	if st.Rotation == nil {
 		return ""
@@ -315,8 +372,9 @@ func (fl *Failures) passesOver(st *Order, p *cluster.Pod) *reason.Reason {
 	return nil
 }
 
-// Failing is how many nodes a group has of which none is Ready, 0 when one is. Those that start or leave, and those of machines that are
-// switched off, do not count. Another machine of the group would hardly fare better: it comes last.
+// Failing is how many nodes a group has of which none is Ready, 0 when one is. Such a group comes last: another machine of it would hardly
+// fare better (scenario group-all-not-ready). Nodes do not count that start, nor those of machines that leave, are switched off, or were
+// started again.
 func (fl *Failures) Failing(st *Order) (nodes int) {
 	for _, in := range st.Instances {
 		n := fl.Snapshot.Node(in.Node)

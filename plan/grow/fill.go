@@ -8,13 +8,15 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// machines are those that are being added, in the order in which pods are placed on them.
+// machines are those that are being added, in the order in which pods are placed on them. row has the handles of open in the same order. It
+// keeps handles of machines that were given up, which [scheduling.Row] passes over.
 type machines struct {
 	open []*machine
 	by   map[scheduling.Handle]*machine
 	row  *scheduling.Row
 }
 
+// machines are these in their order. Each is open in the checker already.
 func (jt *Joint) machines(open []*machine) *machines {
 	ms := &machines{by: make(map[scheduling.Handle]*machine, len(open)), row: jt.Check.Row()}
 	for _, m := range open {
@@ -23,6 +25,7 @@ func (jt *Joint) machines(open []*machine) *machines {
 	return ms
 }
 
+// add puts machines at the end, so that pods go to earlier ones first.
 func (ms *machines) add(more ...*machine) {
 	for _, m := range more {
 		ms.open = append(ms.open, m)
@@ -36,10 +39,18 @@ func (jt *Joint) fill(ms *machines, w *wanted) int {
 	return ms.row.Fill(w.Of, w.Left(), func(h scheduling.Handle, n int) { jt.granted(ms.by[h], w, n) })
 }
 
-// settle shows the pods that mind each other to the checker: first on the machines that were meant for them; then whoever is left on all
-// nodes and on further machines, as long as a group may add some and one of them takes such a pod. Machines on which nobody was let stay
-// are given up. All of it is tried again until nothing changes: every pod that finds a place, and every empty machine that goes, may be
-// what another one waited for.
+// settle shows pods to the checker where counting is not enough ([Candidates.tells]). The solution has counted pods as if they did not mind
+// each other, and the checker may let fewer stay on a machine. One turn:
+//
+//	step         pods                         where they go
+//	meant, once  those that depend on others  the machine that the solution means for them
+//	fillKnown    those that depend on others  nodes that are there or coming
+//	fill         all that are left            machines that are being added, whoever they are meant for
+//	further      all that are left            further machines, as long as one takes such a pod and limits allow it
+//	closeEmpty                                machines without pods are given up
+//
+// Turns go on until one changes nothing: a pod that finds a place, or an empty machine that goes, may be what another pod waited for. An
+// empty machine counts as a domain of a spread, and uses up a limit. A pod that has a place keeps it, so the turns end.
 func (jt *Joint) settle(c *Candidates, b *mix, open []*machine) {
 	if !c.tells() {
 		return
@@ -82,8 +93,8 @@ func (jt *Joint) fillKnown(c *Candidates) bool {
 	return placed > 0
 }
 
-// closeEmpty gives up machines on which nobody was let stay, and says whether there were any. Those of a group that spans zones stay after
-// which the turn of another one's zone comes.
+// closeEmpty gives up machines without pods, and says whether there were any. A machine of a group that spans zones can go only if it is
+// the last of its group: the zones of those after it would change. So it goes through the machines from the end.
 func (jt *Joint) closeEmpty(ms *machines) bool {
 	closed := map[*machine]bool{}
 	for _, m := range slices.Backward(ms.open) {
@@ -98,6 +109,7 @@ func (jt *Joint) closeEmpty(ms *machines) bool {
 		}
 		m.of.add(-1)
 		jt.limits.ceilings.Take(m.of.Group, -1)
+		// In a group of one zone a later machine may still be open. Its number must not be given again: names are made of numbers.
 		if m.zone != "" {
 			m.of.Opened--
 			m.of.fresh = m.of.fresh[:len(m.of.fresh)-1]
@@ -107,12 +119,13 @@ func (jt *Joint) closeEmpty(ms *machines) bool {
 	return len(closed) > 0
 }
 
+// meant is how many pods of a demand the solution puts on one machine.
 type meant struct {
 	*wanted
 	n int
 }
 
-// added are machines that have just been opened as the group's last ones.
+// added are machines for handles that were opened as the last ones of the group, in this order.
 func (st *Order) added(handles ...scheduling.Handle) []*machine {
 	all := make([]*machine, len(handles))
 	for i, h := range handles {
@@ -122,7 +135,8 @@ func (st *Order) added(handles ...scheduling.Handle) []*machine {
 	return all
 }
 
-// take gives the machine its place in the group.
+// take gives the machine its place in the order of opening, which says in which zone it comes up. A group over zones keeps it in fresh, for
+// closeEmpty and [turns.TellTurns].
 func (m *machine) take(st *Order, number int) {
 	m.of, m.number = st, number
 	if st.Rotation != nil {
@@ -134,20 +148,22 @@ func (m *machine) take(st *Order, number int) {
 // last says whether no machine of the group was opened after this one.
 func (m *machine) last() bool { return m.number == m.of.Opened-1 }
 
-// zoneless says whether it does not matter in which zone of its group the machine comes up.
+// zoneless says whether no pod on the machine minds in which zone of its group the machine comes up.
 func (m *machine) zoneless() bool {
 	zonal := func(p meant) bool { return p.zonal }
 	return !slices.ContainsFunc(m.plain, zonal) && !slices.ContainsFunc(m.meant, zonal)
 }
 
-// seats are machines that are meant for a group that spans zones, in the order of the solution.
+// seats are machines that the solution means for a group that spans zones. They get their zones from the order of turns, which the solution
+// does not know. movable ones do for any zone.
 type seats struct {
 	of      *Order
 	tied    map[string][]*machine // by the zone that they have to be in
 	movable []*machine
 }
 
-// seated are the seats with one more machine, which is meant for the group: for a zone of it unless its pods leave that open.
+// seated adds a machine that is meant for the group to its seats. zone is "" where the solution does not tell the group's zones apart. A
+// machine is movable too when none of its pods minds zones; but not where daemons leave different room in them.
 func seated(all []*seats, st *Order, zone string, m *machine) []*seats {
 	i := slices.IndexFunc(all, func(s *seats) bool { return s.of == st })
 	if i < 0 {
@@ -162,9 +178,15 @@ func seated(all []*seats, st *Order, zone string, m *machine) []*seats {
 	return all
 }
 
-// seat opens machines in the order in which zones take turns: each that is meant for a zone in its turn, the others wherever nobody is. It
-// stops where a machine would come up for nobody, and returns those that were opened: whoever was meant for the others is left to
-// [further], which weighs what it costs to wait for a zone's turn.
+// seat opens machines in the order in which zones take turns:
+//
+//	whose turn it is                    the next machine is
+//	a zone that some are meant for      one of these
+//	another zone, and some are movable  one of the movable ones
+//	another zone, and none is movable   none: it would come up for nobody, so seat stops
+//
+// seat also stops at a limit. The pods that were meant for the machines that are left go to [Joint.further], which weighs what it costs to
+// wait for a zone's turn.
 func (jt *Joint) seat(s *seats) []*machine {
 	var open []*machine
 	for {
@@ -186,9 +208,13 @@ func (jt *Joint) seat(s *seats) []*machine {
 	}
 }
 
-// further adds machines until one takes a pod of the demand, of the group where that costs least for each pod that would fit on that one;
-// none where no group's does. A group that spans zones may have to add several. Of equal costs for pods that mind zones those win that are
-// of one zone alone: they keep what they promise.
+// further adds machines until one takes a pod of the demand, and returns them; nil where no group's machine would. It takes the group where
+// this is least, and of a group over zones the zone where it is:
+//
+//	cost of a machine * machines until the zone's turn / pods of the demand that one machine holds
+//
+// Of equal costs spot machines come first. Then groups of one zone come first for pods that mind zones: such a group keeps what it
+// promises, and the cloud may put a machine of a group over zones elsewhere (scenario zone-volume-prefers-one-zone).
 func (jt *Joint) further(c *Candidates, b *mix, w *wanted) []*machine {
 	type choice struct {
 		at   site

@@ -26,7 +26,18 @@ import (
 	"sluice.dev/sluice/plan/place"
 )
 
-// Growth chooses the machines to add.
+// Growth chooses the machines to add. Package plan calls its parts in this order:
+//
+//	call                does
+//	Failures.Notice     turns failures since the last cycle into back-offs, and finds which groups are blocked
+//	Rounds.Whole        has pods placed on what is there and makes the calls below; all of it again for each gang that is left out
+//	Begin               adds machines for floors and for pods, and says of the other pods why no group helps
+//	Claims.KeepBuffers  does the same for the pods of buffers, with what the waiting pods left
+//	Headrooms.Keep      adds machines for headroom, with what both left
+//	Request             makes one action of all that a group adds: Grows
+//
+// All parts share one [Orders], so each part sees at once what an earlier one added. After Request only consolidation adds a machine, and
+// appends an action to Grows itself.
 type Growth struct {
 	*Orders
 	Grows []action.SetCapacity
@@ -44,7 +55,8 @@ type Growth struct {
 	turns     *turns
 }
 
-// NewGrowth is a cycle that adds nothing yet.
+// NewGrowth is a cycle that adds nothing yet. The room lists each group of the snapshot once. missed outlives the cycle: it belongs to the
+// Planner, which keeps in it why pods were stuck.
 func NewGrowth(room *place.Room, missed *Misses) *Growth {
 	o := &Orders{Room: room, Groups: make(map[cluster.GroupID]*Order, len(room.Listed))}
 	for _, g := range room.Listed {

@@ -11,7 +11,14 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// headroom is the room that a group keeps free, and what of it is there once the pods of this cycle have their places.
+// headroom is the room that a group keeps free, and what of it is there once the pods of this cycle have their places. Keep makes it anew
+// in each round of [Rounds]. Only one of machines and milli is above 0.
+//
+//	field                   written by
+//	words, machines, milli  Keep, from the operator's setting
+//	empty, free             gain and Lose; what there is, with what this cycle adds
+//	leaves                  countHeadroom; has no machine that is coming or being added
+//	cordoned                countHeadroom
 type headroom struct {
 	words    string // as the operator says it
 	machines int    // that are to carry nothing but daemons
@@ -24,7 +31,8 @@ type headroom struct {
 	cordoned []spare          // cordoned nodes that could be room again
 }
 
-// space is what one machine has for pods.
+// space is what one machine has for pods. used is what its pods request: when the machine goes, they take as much of the free room
+// elsewhere.
 type space struct {
 	empty bool
 	free  int64 // thousandths of cores
@@ -45,7 +53,8 @@ type Headrooms struct {
 	additions *Additions
 }
 
-// Keep takes back cordoned nodes and then adds machines until each group has the room free that the operator wants kept.
+// Keep takes back cordoned nodes and then adds machines, until each group has the room free that the operator wants kept (scenarios
+// headroom-machines and headroom-cores). It comes after pods and buffers have their places, so that it counts what they leave.
 func (hr *Headrooms) Keep() {
 	some := false
 	for _, g := range hr.Snapshot.Groups {
@@ -67,7 +76,14 @@ func (hr *Headrooms) Keep() {
 	}
 }
 
-// countHeadroom counts what is free on nodes that pods may go to, and on machines that are coming or being added.
+// countHeadroom counts what is free on each machine of a group with headroom:
+//
+//	machine                                                    counts as
+//	coming, or being added                                     free room
+//	its node is Ready or arriving, and nobody has cordoned it  free room, which leaves with the node
+//	cordoned by sluice, and some pod takes it back             the same
+//	cordoned by sluice, Ready, and its machine runs            a spare, for takeBack
+//	cordoned by a person, silent, or its machine leaves        nothing: new pods cannot go there
 func (hr *Headrooms) countHeadroom() {
 	for _, h := range hr.Check.Handles() {
 		name := hr.Check.Name(h)
@@ -122,7 +138,8 @@ func (hr *Headrooms) freeMilli(h scheduling.Handle) int64 {
 	return 0
 }
 
-// takeBack takes back cordoned nodes that the headroom lacks, the one cordoned last first: it has lost least.
+// takeBack takes back cordoned nodes that the headroom lacks, before a machine is bought. The node that was cordoned last comes first: it
+// has lost least. hr.Spared makes package remove uncordon it.
 func (hr *Headrooms) takeBack(st *Order) {
 	own := st.Headroom
 	slices.SortStableFunc(own.cordoned, func(a, b spare) int {
@@ -137,7 +154,14 @@ func (hr *Headrooms) takeBack(st *Order) {
 	}
 }
 
-// fillHeadroom adds the machines that the headroom still lacks, as far as the group's limits let it.
+// fillHeadroom adds the machines that the headroom still lacks. For cores it adds as many as have that much free when they are empty; one
+// of the next zone stands for all.
+//
+//	case                    what happens
+//	nothing lacks           nothing
+//	the group may not grow  HeadroomShort; the verdict of the group has the other reason
+//	limits let it add some  these, and HeadroomShort with the limit
+//	else                    all
 func (hr *Headrooms) fillHeadroom(st *Order) {
 	own := st.Headroom
 	if own.empty >= own.machines && own.free >= own.milli {
@@ -176,7 +200,8 @@ func (own *headroom) gain(s space) {
 	own.free += s.free
 }
 
-// Lose counts a node that is cordoned.
+// Lose counts a node that is cordoned: its free room goes, and its pods take room elsewhere. Package remove calls it before it looks at the
+// next candidate, so that several nodes do not leave on the same free room.
 func (own *headroom) Lose(node string) {
 	if own == nil {
 		return
@@ -191,7 +216,8 @@ func (own *headroom) Lose(node string) {
 	own.free -= s.free + s.used
 }
 
-// Holds says why the node has to stay for the headroom's sake, nil when it need not.
+// Holds says why the node has to stay for the headroom's sake. It is nil where the node is no part of the headroom, and where enough is
+// left without it.
 func (own *headroom) Holds(node string) *reason.Reason {
 	if own == nil {
 		return nil
@@ -209,7 +235,7 @@ func (own *headroom) needs(node string) reason.Reason {
 	return reason.New(reason.NodeHeadroom, reason.Node(node), "headroom", own.words, "free", own.has())
 }
 
-// has is what is free, in the words of the setting.
+// has is what is free in the unit of the setting: machines or cores.
 func (own *headroom) has() string {
 	if own.machines > 0 {
 		return strconv.Itoa(own.empty)

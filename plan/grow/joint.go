@@ -16,7 +16,16 @@ import (
 	"sluice.dev/sluice/plan/place"
 )
 
-// mix is a packing problem and what its parts stand for.
+// mix is a packing problem and what its parts stand for. newMix writes all but found. Its groups are lots: several groups that are alike,
+// or one zone of a group.
+//
+//	index of               used by
+//	the candidates' sites  alone
+//	problem.Groups         lots, and packing.Machines.Group
+//	problem.Classes        classes, and packing.Pods.Class
+//
+// priced is false where some group has no price and none can be assumed. A price and a weight cannot be compared, so all costs are weights
+// then.
 type mix struct {
 	problem packing.Problem
 	alone   []packing.Group // by the candidates' sites: each as a group of its own
@@ -42,9 +51,16 @@ type Joint struct {
 	Cost      *action.Cost
 }
 
-// grow chooses the mix of machines that costs least, over all groups and all demands at once. Pods that do not mind each other are
-// counted; the others are shown to the checker on the machines that were meant for them, and what it does not let stay there goes
+// grow chooses the mix of machines that costs least, over all groups and all demands at once. Pods that do not depend on others are
+// counted. The others are shown to the checker on the machines that were meant for them, and what it does not let stay there goes
 // elsewhere.
+//
+//	step           what happens
+//	narrow         sites that come later are taken away
+//	addMix         the mix for all pods
+//	widen, addMix  a mix for the pods that are left, on all sites; only where that is more
+//	account        what it costs, and the least that any growth would
+//	weigh          what it was weighed against
 func (jt *Joint) grow(c *Candidates) {
 	if len(c.Groups) == 0 {
 		return
@@ -66,6 +82,8 @@ func (jt *Joint) addMix(c *Candidates) *mix {
 	return b
 }
 
+// newMix makes the packing problem for the pods that are left, within the limits that are left now: each group's own (Max), and those over
+// several groups (Caps). Priority is the rank, so a limit leaves out the less important pods (scenario limits-by-priority).
 func newMix(jt *Joint, c *Candidates) *mix {
 	b := &mix{assumed: jt.assumePrices(c.Groups)}
 	b.priced = !slices.ContainsFunc(c.Groups, func(st *Order) bool { return b.price(st) <= 0 })
@@ -97,9 +115,15 @@ func newMix(jt *Joint, c *Candidates) *mix {
 	return b
 }
 
-// gather makes lots of groups that are alike to all that is wanted: the same room, cost and limits' share, and the same pods welcome. It
-// returns each site's lot. Where pods depend on each other a group is a lot of its own, since its zone may matter to them, and where zones
-// of one group do each is.
+// gather makes lots of groups that are alike to all that is wanted, and returns each site's lot. Fewer groups make a smaller problem, and
+// [Joint.share] divides the machines of a lot later.
+//
+//	site                                                                    its lot
+//	of a group whose zones differ for what is wanted                        its own, with its zone
+//	another site of a group whose zones do not differ                       that of the group's first site
+//	of a group that suits a demand which depends on other pods              its own: its zone may matter to them
+//	with the same room, cost, tie, uses and welcome pods as an earlier one  that one's; what both may add is summed up
+//	any other                                                               its own
 func (b *mix) gather(jt *Joint, c *Candidates, uses func(*Order) []int64) []int {
 	type key struct{ room, welcome string }
 	known := map[key]int{}
@@ -140,8 +164,8 @@ func (b *mix) gather(jt *Joint, c *Candidates, uses func(*Order) []int64) []int 
 	return lotOf
 }
 
-// apart says of every group whether its zones differ for what is wanted: in the pods that they suit or in the room that daemons leave
-// there.
+// apart says of every group whether its zones differ for what is wanted: in the pods that they suit, or in the room that daemons leave
+// there. The latter it notes as uneven in the Order.
 func (c *Candidates) apart() []bool {
 	apart := make([]bool, len(c.Groups))
 	for i, s := range c.sites {
@@ -156,7 +180,9 @@ func (c *Candidates) apart() []bool {
 	return apart
 }
 
-// shareZones limits the zones of a group together to what the group may add.
+// shareZones limits the zones of a group together to what the group may add. Each zone is a group of the problem with the whole group's
+// Max, so without this cap three zones would add three times as much. The cap is one more of the problem's Caps, of which a machine uses
+// one.
 func (b *mix) shareZones(jt *Joint) {
 	limit := map[*Order]int{}
 	for i, l := range b.lots {
@@ -186,8 +212,11 @@ func (b *mix) cost(st *Order) int64 {
 }
 
 // tie decides between mixes of equal cost: many small machines rather than few large ones, since they are empty sooner. It is a cost
-// squared, which the small ones have least of. Of machines alike those that the cloud may take away come first: where their price is not
-// known, as weights do not tell, it is still the lower one.
+// squared, and the sum of squares is least for the small ones.
+//
+// Of machines alike, those that the cloud may take away come first (scenario spot-first). Where no price tells them apart, a spot machine
+// is still the cheaper. The factor of 4 leaves room below the square for what matters less: 2 for a machine that is not spot, and 1 that
+// gather adds for a zone of a group whose zones differ.
 func (b *mix) tie(st *Order) int64 {
 	thousandths := b.cost(st) / 1000
 	tie := 4 * thousandths * thousandths
@@ -203,8 +232,14 @@ type part struct {
 	sites []bool
 }
 
-// parts divides the pods of a demand as their constraints would: over the domains that they have to be spread over, or into the one in
-// which they have to be together. It is a guess that only decides for whom machines are meant.
+// parts divides the pods of a demand as their constraints would. It is a guess that only decides for whom machines are meant: settle shows
+// the pods to the checker.
+//
+//	pods                                  parts
+//	do not depend on others               one, with all sites
+//	have to be near others in a topology  one, with the sites of the cheapest domain
+//	have to be spread over a topology     one for each domain, as even as they go; domains that take such a pod now come first
+//	both                                  spread over the domains within the cheapest one
 func (b *mix) parts(c *Candidates, w *wanted) []part {
 	if !w.depends {
 		return []part{{w.Left(), w.suits}}
@@ -245,7 +280,8 @@ func (b *mix) parts(c *Candidates, w *wanted) []part {
 }
 
 // spreads is the first topology, wider than a node, over which such pods must be spread from each other, and their largest skew; "" for
-// none. Where a constraint counts other pods alone, it may forbid domains, and parts no pods.
+// none. A constraint that selects other pods alone is left out: it may forbid domains, but it does not part these pods (scenario
+// spread-selects-nobody).
 func spreads(of *cluster.Class) (key string, skew int) {
 	for _, t := range of.Spec.TopologySpreadConstraints {
 		if t.WhenUnsatisfiable != corev1.DoNotSchedule || t.TopologyKey == corev1.LabelHostname {
@@ -270,7 +306,9 @@ func nearKey(spec *corev1.PodSpec) string {
 	return ""
 }
 
-// together are the groups of the one domain in which the demand costs least, of those in which it is welcome as things stand.
+// together are the sites of the one domain in which the demand costs least, of those in which it fits as things stand. Machines that come
+// up only because of another zone's turn are part of the cost. Where it fits nowhere yet, all sites stay: the pods that it has to be near
+// may get their places first.
 func (b *mix) together(c *Candidates, w *wanted, key string) []bool {
 	best, domain := math.Inf(1), ""
 	for i, at := range c.sites {
@@ -307,8 +345,8 @@ func (c *Candidates) onOne(at int, w *wanted) int64 {
 	return max(1, fit)
 }
 
-// openMix opens the machines of a solution and puts the pods on them that do not mind each other. Those of groups that span zones are
-// opened as zones take turns; some may be left out.
+// openMix opens the machines of a solution and puts the pods on them that do not depend on others; the others are noted as meant. Machines
+// of groups over zones are opened after all others, as zones take turns, and some of them may be left out: see seat.
 func (jt *Joint) openMix(b *mix, s packing.Solution) []*machine {
 	var open []*machine
 	var spanning []*seats
@@ -347,7 +385,8 @@ func (jt *Joint) openMix(b *mix, s packing.Solution) []*machine {
 	return open
 }
 
-// granted counts pods of a demand on a machine that is being added.
+// granted counts n pods of a demand on a machine that is being added. The checker has them there already. The pods are the next ones of the
+// demand, so the zonal grant is noted before Serve moves Served on.
 func (jt *Joint) granted(m *machine, w *wanted, n int) {
 	m.pods += n
 	if w.at == nil {
@@ -362,8 +401,13 @@ func (jt *Joint) granted(m *machine, w *wanted, n int) {
 	jt.additions.grant(w.Demand, n, m.of.ID)
 }
 
-// share divides machines over groups that are alike: one by one to the group that has the fewest, so that zones stay balanced; where zones
-// are the same and nobody asked for balance, to the first that may grow. Besides, so many are meant for groups as seating says.
+// share divides n machines over groups that are alike: one by one to the group that has the fewest. seating has the machines that are meant
+// for groups over zones, and not added yet; nil for none. The result names a group for each machine, and is shorter than n where the groups
+// may not add as many.
+//
+//	groups                                                             how
+//	the operator wants similar groups balanced, or their zones differ  by size, so that zones stay balanced
+//	else                                                               the first takes all that it may add, then the next
 func (jt *Joint) share(lot []*Order, n int, seating map[*Order]int) []*Order {
 	if len(lot) == 1 {
 		return slices.Repeat(lot, n)
@@ -385,7 +429,14 @@ func (jt *Joint) share(lot []*Order, n int, seating map[*Order]int) []*Order {
 	return out
 }
 
-// account says what the growth costs, and the least that any would. A mix of fewer groups than there are knows nothing of the others.
+// account says what the growth costs, and the least that any would, both in USD an hour. It says nothing where a price is unknown or
+// assumed. Machines of floors are left out.
+//
+//	the mix                                        the least is
+//	asked all sites, and counting pods was enough  the bound that the solution has
+//	else                                           what relaxed proves for the pods that are on added machines
+//
+// In the second case the solution knows nothing of the sites that were taken away, and its pods may have found room on nodes instead.
 func (jt *Joint) account(c *Candidates, b *mix, narrowed bool) {
 	if !b.priced || len(b.assumed) > 0 {
 		return
@@ -409,8 +460,9 @@ func (jt *Joint) account(c *Candidates, b *mix, narrowed bool) {
 // relaxedEffort is what [mix.relaxed] spends, as [packing.Problem.Effort] has it.
 const relaxedEffort = 20
 
-// relaxed is the least that pods cost which went to machines that are being added, were they not to mind each other: within the limits as
-// they were before. Pods that found a place on nodes in the meantime cost nothing and raise no bound. Cost is what the machines cost.
+// relaxed is the least that the pods on added machines would cost if they did not mind each other, in the unit of the mix. It heeds the
+// limits with which this mix began; those with which a mix before it began are not known here. Pods that found a place on nodes in the
+// meantime cost nothing and raise no bound. cost is what the machines cost.
 func (b *mix) relaxed(c *Candidates, cost int64) int64 {
 	p := packing.Problem{Groups: b.alone, Caps: b.problem.Caps, Effort: relaxedEffort}
 	for _, w := range c.wanted {

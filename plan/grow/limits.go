@@ -10,14 +10,21 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// Limits say by how much a group may grow.
+// Limits say by how much a group may grow (S-06). There are two kinds:
+//
+//	limits                where                                                         asked by
+//	of one group          bounds                                                        limit, MostMore
+//	of the whole cluster  clusterLimit, for one machine; room, for the packing problem  limit; Joint
+//
+// The guard counts the same before a write is sent, on evidence of its own. ceilings is nil until [Growth.Begin].
 type Limits struct {
 	*Orders
 	has      *Totals // what the cluster has without what this cycle adds, once somebody has asked
 	ceilings *Ceilings
 }
 
-// bounds are the limits of a group's own, in the order in which they are asked. The first that is reached is the one that is told.
+// bounds are the limits of a group's own, in the order in which they are asked; the first that is reached is told. A new limit of a group
+// is a row here. A row that is not in force leaves unlimited machines. more may be negative, when the group has more than the limit allows.
 var bounds = []struct {
 	rule string
 	more func(lm *Limits, st *Order) int                      // how many machines the group may add beyond those that it already adds
@@ -63,11 +70,13 @@ func when(inForce bool, n int) int {
 	return unlimited
 }
 
-// capacity is what the group has, was asked for, and adds in this cycle, in machines.
+// capacity is what the group has, was asked for, and adds in this cycle, in machines. What was asked for counts while no answer or no list
+// shows it yet (scenario growth-unanswered-counts).
 func (lm *Limits) capacity(st *Order) int { return lm.Believed(st.GroupFacts) + st.Adding }
 
-// limit says why the group may not add one machine beyond extra more than it already adds, nil when it may (S-06). total is what
-// the cluster has without the extra ones.
+// limit says why the group may not add one machine beyond extra more than it already adds, nil when it may (S-06). total is what the
+// cluster has without the extra ones. The first limit that is reached is told. At the max it notes that the group is wanted;
+// [Order.Unasked] takes that back where no pod asks.
 func (lm *Limits) limit(st *Order, total Totals, extra int) *reason.Reason {
 	for _, b := range bounds {
 		if b.more(lm, st) <= extra {
@@ -78,7 +87,8 @@ func (lm *Limits) limit(st *Order, total Totals, extra int) *reason.Reason {
 	return lm.clusterLimit(st, total)
 }
 
-// MostMore is how many machines the group may add by its own limits, beyond what it already adds.
+// MostMore is how many machines the group may add by its own limits, beyond what it already adds. Limits of the whole cluster are not
+// asked.
 func (lm *Limits) MostMore(st *Order) int {
 	n := unlimited
 	for _, b := range bounds {
@@ -98,7 +108,13 @@ func (lm *Limits) awaitsReady() bool {
 	return lm.Policy.Growth.NeedsReady && !slices.ContainsFunc(lm.Snapshot.Nodes, func(n *cluster.Node) bool { return cluster.Ready(n.Object) })
 }
 
-// clusterLimit says why a machine of the group would be more than the whole cluster may have beside such a total, nil when it would not.
+// clusterLimit says why one more machine of the group, beside such a total, would be more than the whole cluster may have; nil when it
+// would not. Nodes that nobody manages count as well (scenario limits-count-foreign-nodes).
+//
+//	limit           0 means                                           a machine that adds none of it
+//	nodes           no limit                                          there is none
+//	cores, memory   none may be added (scenario cores-total-of-none)  is refused too while the total is above the limit
+//	GPUs of a kind  none may be added                                 may be added
 func (lm *Limits) clusterLimit(st *Order, total Totals) *reason.Reason {
 	g, about := lm.Policy.Growth, reason.Group(string(st.ID))
 	if g.Max.Nodes > 0 && total.nodes+1 > g.Max.Nodes {
@@ -120,7 +136,8 @@ func (lm *Limits) clusterLimit(st *Order, total Totals) *reason.Reason {
 	return nil
 }
 
-// totals counts as the guard does: nodes, and for every group what its capacity promises beyond its nodes.
+// totals is what the cluster has, with what this cycle adds. It counts as the guard does: nodes, and for every group what its capacity
+// promises beyond its nodes. Nodes of parked machines do not count. What was there before the cycle is counted once.
 func (lm *Limits) totals() Totals {
 	if lm.has == nil {
 		lm.has = lm.hasNow()
@@ -153,8 +170,17 @@ func (lm *Limits) hasNow() *Totals {
 	return &t
 }
 
-// room is what limits over several groups leave, and how much of each one machine uses up: machines, thousandths of cores and bytes of
-// memory and GPUs of the whole cluster, then the operator's ceilings over all groups together, in machines or millionths of a dollar.
+// room is what limits over several groups leave, and how much of each one machine uses up, in the same order:
+//
+//	limit                          unit
+//	nodes of the cluster           machines
+//	cores                          thousandths of cores
+//	memory                         bytes
+//	GPUs, one limit for each kind  GPUs
+//	ceilings over all groups       machines, or millionths of a dollar
+//
+// Of ceilings, what is left is rounded down and what a machine uses is rounded up: the problem never allows more than they do. Ceilings of
+// one group are part of MostMore.
 func (lm *Limits) room() (limits []int64, uses func(*Order) []int64) {
 	g, t := lm.Policy.Growth, lm.totals()
 	limits = []int64{unlimited, max(0, g.Max.Cores*1000-t.Milli), max(0, g.Max.MemoryGiB<<30-t.Bytes)}
@@ -195,7 +221,8 @@ func (lm *Limits) room() (limits []int64, uses func(*Order) []int64) {
 // unlimited is more than any cluster has.
 const unlimited = 1 << 60
 
-// asFarAs is how many of so many machines the group may add, with the limit that forbids more, nil when it may add all.
+// asFarAs is how many of so many machines the group may add, with the limit that forbids more, nil when it may add all. No pod asks for
+// these, so a group at its max is not noted as wanted. It adds nothing: the caller does.
 func (lm *Limits) asFarAs(st *Order, machines int) (int, *reason.Reason) {
 	total := lm.totals()
 	defer st.Unasked()()

@@ -4,7 +4,14 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// machine is one that is being added.
+// machine is one that is being added. handle is its place in the checker; of, number and zone are set by take, when it is open. plain and
+// meant are what the solution puts on it: they are empty for machines that [Joint.further] or the chain opens.
+//
+//	field  written by
+//	pods   [Joint.granted]; a machine with 0 is given up by closeEmpty
+//	plain  openMix, which then grants these pods at once
+//	meant  openMix; settle grants as many of them as the checker lets stay
+//	zonal  [Joint.granted], for [turns.TellTurns]; only in a group over zones
 type machine struct {
 	handle scheduling.Handle
 	of     *Order

@@ -16,7 +16,15 @@ type Orders struct {
 	Listed []*Order // the same in the snapshot's order
 }
 
-// Order is a group and the machines that this cycle adds to it.
+// Order is a group and the machines that this cycle adds to it. A round of [Rounds] that is taken back gives each Order back as it was.
+//
+//	field           written by                                         read by
+//	Blocked         Failures.Notice, once a cycle                      whoever adds machines, and the group's verdict
+//	Adding          add; the floor's machines among them               limits, and Request
+//	Wanted          want: noteFull, and the row of bounds for the max  the group's verdict
+//	uneven          apart                                              tells and seated
+//	serves, needed  Additions.grant                                    Request
+//	Short           floors and headroom                                the group's verdict
 type Order struct {
 	*place.Incoming
 	Blocked *reason.Reason // why it may not grow now, nil when it may
@@ -42,8 +50,8 @@ type granted struct {
 	from, n int
 }
 
-// BlockedRead says why nothing may be written to the group for what is known of it, nil when it is known well. A back-off and a
-// missing template forbid growth only.
+// BlockedRead says why nothing may be written to the group, nil when its state is known well. These reasons forbid removal as well. Others,
+// such as a back-off or a missing template, forbid growth only.
 func (st *Order) BlockedRead() *reason.Reason {
 	if st.Blocked != nil {
 		switch st.Blocked.Code {
@@ -54,7 +62,16 @@ func (st *Order) BlockedRead() *reason.Reason {
 	return nil
 }
 
-// Tally is what became of the pods of demands, in numbers.
+// Tally is what became of the pods of demands, in numbers, by their verdicts:
+//
+//	verdict                                                      counts as
+//	scheduling: a node has room                                  There
+//	rescues: a cordoned node is taken back                       Coming
+//	waiting for an expander's server, or for the end of a burst  Asked
+//	waiting for a machine that is coming                         Coming
+//	grows: a machine is being added                              Grows
+//	stuck                                                        Stuck
+//	any other, such as too young                                 nothing
 func (o *Orders) Tally(demands []*place.Demand) Tally {
 	var t Tally
 	for _, dm := range demands {
@@ -103,7 +120,8 @@ func (st *Order) weigh(why *reason.Reason) { st.Weighed = why }
 // want notes that a pending pod asked for the group and was refused for its size.
 func (st *Order) want() { st.Wanted = true }
 
-// Unasked has what follows, until the undo, count as asked by no pod.
+// Unasked has what follows count as asked by no pod, until the undo: Wanted is as it was then. Floors, headroom and buffers use it, since a
+// group is not called full for their sake.
 func (st *Order) Unasked() (undo func()) {
 	was := st.Wanted
 	return func() { st.Wanted = was }

@@ -11,12 +11,13 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// assumed are prices in USD an hour of groups that have none, by group: what others cost that have as much.
-// They decide between groups and are never told as cost, nor counted for ceilings.
+// assumed are prices in USD an hour of groups that have none, by group: what others cost that have as much. They decide between groups and
+// are never told as cost, nor counted for ceilings. It is nil when all groups have a price, and when no group of the cluster has one.
 type assumed map[cluster.GroupID]float64
 
-// assumePrices assumes prices for those of the groups that have none, and says so of them; none where no group of the cluster has a price.
-// An assumption is too high rather than too low: what is known to be cheap is bought first.
+// assumePrices assumes prices for those of the groups that have none, and says so of them (scenario price-unknown). Groups with the same
+// kinds of devices are compared first, then all. The dearest of them decides. An assumption that is too high lets what is known to be cheap
+// be bought first.
 func (o *Orders) assumePrices(groups []*Order) assumed {
 	var out assumed
 	for _, st := range groups {
@@ -39,8 +40,8 @@ func (o *Orders) assumePrices(groups []*Order) assumed {
 	return out
 }
 
-// asMuch is what machines cost that have as much of everything as one of the group, of the dearest group that is like; 0 when there is
-// none.
+// asMuch is what so many machines of another group cost as have as much of everything as one of this group, by the dearest group that is
+// like; 0 when there is none. The number of machines may be a fraction. A device that the other group lacks counts by its weight.
 func (o *Orders) asMuch(st *Order, like func(*cluster.Group) bool) (price float64, of cluster.GroupID) {
 	for _, g := range o.Snapshot.Groups {
 		if g.PriceUSDPerHour <= 0 || g.Template == nil || place.Weight(g.Template.Status.Allocatable) == 0 || !like(g) {

@@ -15,7 +15,8 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// Ranking is what the expander priority goes by. The zero value ranks nothing and keeps every group.
+// Ranking is what the expander priority goes by. The zero value ranks nothing and keeps every group; so does a ranking that is not in
+// order. It is read anew in each decision (scenario expander-priority-changes).
 type Ranking struct {
 	ranks []rank // highest number first
 	wrong string // why there is none, for the operator
@@ -24,9 +25,10 @@ type Ranking struct {
 // rankingKey is where the ConfigMap [cluster.RankingName] has the ranking.
 const rankingKey = "priorities"
 
-// leastRank is the lowest number that makes a group win.
+// leastRank is the lowest number that makes a group win. Lower ranks are read and match nothing.
 const leastRank = -1
 
+// rank is one number of the ranking. It matches a group when one of its expressions is found anywhere in the group's name.
 type rank struct {
 	number int
 	groups []*regexp.Regexp // of which one is enough, found anywhere in the group's name
@@ -86,8 +88,8 @@ func (one rank) matches(g cluster.GroupID) bool {
 	return slices.ContainsFunc(one.groups, func(expression *regexp.Regexp) bool { return expression.MatchString(string(g)) })
 }
 
-// keep are the options of the highest rank that any of them has, and all of them when none has one that can win. Why is not empty when the
-// ranking itself is at fault.
+// keep are the options of the highest rank that any of them has, and all of them when none has a rank that can win. why is not empty when
+// the ranking itself is at fault.
 func (r Ranking) keep(options []Option) (kept []Option, why string) {
 	for _, one := range r.ranks {
 		if one.number < leastRank {

@@ -14,8 +14,18 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// remedy is what would have to be different for an empty machine of the group to take such pods, which it refuses for these reasons. It is
-// nil when no such change is known: what is said would be enough.
+// remedy is what would have to be different for an empty machine of the group to take such pods, which it refuses for the reasons in why.
+// It names all changes together, so that what is said would be enough. It is nil when no such change is known.
+//
+//	the group refuses because of                                       change
+//	too few cores, too little memory, too few devices that sizes have  another size; nil where no sizes are known
+//	a device that its size has and its machines do not announce        its machines announce it
+//	local storage                                                      its disks leave as much
+//	another resource                                                   its machines announce it
+//	a taint that somebody is known to take off new nodes               that one takes it off
+//	another taint                                                      the pod tolerates it
+//	labels                                                             the labels, the zone or the size that they stand for; see labels
+//	anything else                                                      nil: only other pods can change that, or nobody
 func (s *standing) remedy(d *Stuck, q *inquiry, why []reason.Reason) *reason.Reason {
 	var changes, taints []string
 	stays := map[string][]string{} // startup taints, by who takes them off
@@ -80,7 +90,7 @@ func taintKey(taint string) string {
 	return taint
 }
 
-// note is the group's reason under that key. Thousands of pods share a few of them.
+// note is the group's reason under that key; "" is the key of NoSizeHolds. Thousands of pods share a few of them, so each is made once.
 func (s *standing) note(key string, code reason.Code, facts ...any) *reason.Reason {
 	r := s.notes[key]
 	if r == nil {
@@ -95,7 +105,13 @@ func (s *standing) note(key string, code reason.Code, facts ...any) *reason.Reas
 }
 
 // labels are the labels that the group's machines lack for the pods, as changes; size says whether it takes another size. It is not ok
-// where one label would have to have two values.
+// where one label would have to have two values, or the hostname is asked for.
+//
+//	label                                                                          change
+//	of the size, and the machines have the group's size there, or it is not known  another size
+//	a zone of the group                                                            its next machine is in that zone
+//	a zone that the group does not have                                            its machines are in that zone
+//	any other; a zone too, where nodes do not bear the cloud's zones               its machines have the label
 func (s *standing) labels(q *inquiry) (changes []string, size, ok bool) {
 	unmet, ok := scheduling.Unmet(q.pod.Class, s.Template.Labels)
 	changed := maps.Clone(s.Template.Labels)
@@ -104,6 +120,7 @@ func (s *standing) labels(q *inquiry) (changes []string, size, ok bool) {
 			changed[r.Key] = value
 		}
 	}
+	// With these labels set, a changed label that is still unmet would need a second value.
 	still, _ := scheduling.Unmet(q.pod.Class, changed)
 	for _, r := range still {
 		if changed[r.Key] != s.Template.Labels[r.Key] {
@@ -129,7 +146,7 @@ func (s *standing) labels(q *inquiry) (changes []string, size, ok bool) {
 	return changes, size, ok && len(unmet) > 0
 }
 
-// sized says whether how much a machine has of the resource is a matter of its size.
+// sized says whether how much a machine has of the resource is a matter of its size: cores, memory, and devices that some size has.
 func (s *standing) sized(resource corev1.ResourceName) bool {
 	if resource == corev1.ResourceCPU || resource == corev1.ResourceMemory {
 		return true
@@ -143,13 +160,14 @@ func (s *standing) sized(resource corev1.ResourceName) bool {
 	return s.devices[resource]
 }
 
-// promised says whether the group's size has such devices, which its machines did not announce.
+// promised says whether the group's size has such devices, and its machines announce fewer. Another size is no remedy then.
 func (s *standing) promised(resource corev1.ResourceName) bool {
 	own := s.Sizes.Find(s.Size)
 	return own != nil && own.Device == resource && s.offers(resource) < int64(own.Devices)
 }
 
-// size says which size would do: the smallest of the family that the group's machines are of, else the cheapest of all; "" when none would.
+// size says which size would do; "" when none would. The smallest of the group's own family comes first. Else it is the first of all in the
+// order of [cluster.Sizes]: the cheapest first, those without a price last.
 func (s *standing) size(d *Stuck, q *inquiry) string {
 	if s.rooms == nil {
 		s.makeRooms(d)
@@ -174,7 +192,8 @@ func (s *standing) size(d *Stuck, q *inquiry) string {
 	}
 }
 
-// first is the first size that would do, of one family or of all; nil when none would.
+// first is the first size that would do, of one family or, with "", of all; nil when none would. largest, the most of each resource that
+// any size has, spares the search for pods that no size holds.
 func (s *standing) first(q *inquiry, family string) *cluster.Size {
 	if !holds(s.largest, q.needs) {
 		return nil
@@ -197,9 +216,16 @@ func holds(room, needs []int64) bool {
 	return true
 }
 
-// makeRooms works out what an empty machine of every size would have left, by dimension. Its daemons take what they take of the group's
-// machines; what these hold back for themselves it holds back as well, and more in proportion when it is larger. What is no matter of the
-// size is left open.
+// makeRooms works out what an empty machine of every size would have left, by dimension, in the units of [scheduling.Checker.Needs]:
+//
+//	resource                 a machine of the size has
+//	cores, memory            what the size has, less what is held back, less the daemons
+//	the size's device        its devices, less the daemons
+//	a device of other sizes  none, less the daemons
+//	any other                no bound, since it is no matter of the size
+//
+// Daemons take what they take of the group's machines. mine is what the group's own size has; where the size is not known it is the
+// template's capacity. The group's own machines offer less than that, and other sizes hold back as much, or more in proportion.
 func (s *standing) makeRooms(d *Stuck) {
 	resources := d.Check.Resources()
 	own := s.Sizes.Find(s.Size)
@@ -252,7 +278,8 @@ func (s *standing) offers(name corev1.ResourceName) int64 {
 	return q.Value()
 }
 
-// heldBack is what a machine holds back of what it has, when one that has mine of it offers this much.
+// heldBack is what a machine holds back for itself of what it has, when a machine that has mine of it offers this much. A larger machine
+// holds back more in proportion, rounded up; a smaller one as much. The product takes 128 bits: bytes times bytes do not fit into 64.
 func heldBack(has, mine, offered int64) int64 {
 	back := mine - offered
 	if back <= 0 || mine <= 0 {

@@ -16,12 +16,21 @@ type Rounds struct {
 	growth *Growth
 }
 
-// rounds is how many times a cycle places its pods anew, at most, to leave out one gang after the other. Then all go that are not whole.
+// rounds is how many times a cycle places its pods anew, at most, to leave out one gang after the other. Then all go that are not whole:
+// each round places all pods that wait.
 const rounds = 12
 
-// Whole has find look for places for all pods that wait, so that every gang gets all the places it needs or none: as long as some gang
-// got some places and not enough of them, the last such gang is left out and all is placed anew. Gangs that were left out for the sake of
-// one that then did not fit either are let in again.
+// Whole has find look for places for all pods that wait, so that every gang gets all the places it needs or none. Without gangs it calls
+// find once. Else it makes rounds, each on the state before the first:
+//
+//	after a round                           next
+//	no gang got some places and not enough  letInAgain
+//	some did                                the last of them is left out, and all pods are placed anew
+//	some did, and it was round 12           all of them are left out, and all pods are placed anew
+//
+// The last one goes first, since gangs stand in the order of priority and age. Gangs that were left out for the sake of one that then did
+// not fit either are let in again. A gang that is left out gets no place and buys nothing (scenarios gang-of-64 and
+// request-atomic-too-large).
 func (gs *Rounds) Whole(find func()) {
 	if len(gs.Gangs) == 0 {
 		find()
@@ -49,8 +58,9 @@ func (gs *Rounds) Whole(find func()) {
 	gs.holdMachines()
 }
 
-// letInAgain tries the gangs that were left out before others were, those that come first in order first. undo takes back the places that
-// were found without them.
+// letInAgain tries the gangs that were left out before the last one, in their order: the last one may have been what they lacked room for.
+// A gang that makes any gang half stays out. undo takes back the places of the last round. The work is bounded: nothing is tried where more
+// gangs than rounds were left out.
 func (gs *Rounds) letInAgain(left []*place.Gang, undo func(), find func()) {
 	if len(left) < 2 || len(left) > rounds {
 		return
@@ -71,7 +81,8 @@ func (gs *Rounds) letInAgain(left []*place.Gang, undo func(), find func()) {
 	}
 }
 
-// tryPlaces gives the pods of gangs that are left out their verdicts, and places the others.
+// tryPlaces makes one round: it gives the pods of gangs that are left out their verdicts, and has find place the others. The undo gives all
+// back as it was before.
 func (gs *Rounds) tryPlaces(find func()) (undo func()) {
 	undo = gs.growth.trial()
 	for _, g := range gs.Gangs {
@@ -86,8 +97,12 @@ func (gs *Rounds) tryPlaces(find func()) (undo func()) {
 	return undo
 }
 
-// halfGangs are the gangs that got fewer places than they need, in order. One that waits for the word of an expander's server or for more
-// pods to come, and for which nothing is bought meanwhile, is not counted among them.
+// halfGangs are the gangs that got fewer places than they need, in order. These are no halves:
+//
+//	gang                                                                      why
+//	left out already                                                          it has no places
+//	with what it needs running                                                its further pods are served one by one
+//	some pods wait for a server or a burst, and nothing is bought for others  nothing is lost by waiting for the answer
 func (gs *Rounds) halfGangs() []*place.Gang {
 	var halves []*place.Gang
 	for _, g := range gs.Gangs {
@@ -102,8 +117,15 @@ func (gs *Rounds) halfGangs() []*place.Gang {
 	return halves
 }
 
-// leaveOutHalf leaves out a gang that got too few places, and keeps why: some of its pods are not sluice's to place yet, or there is no
-// room.
+// leaveOutHalf leaves out a gang that got too few places, and keeps why:
+//
+//	the gang                     why it is out
+//	is a request's               DoesNotFit
+//	has pods that are too young  GangYoung: it may be whole when they are old enough
+//	has no pod that is stuck     GangAwaitsPods: some are not sluice's to place yet
+//	else                         GangDoesNotFit
+//
+// Where room lacks, what the first stuck pod was told goes to all pods of the gang (Misses), without the sum that stands in front.
 func (gs *Rounds) leaveOutHalf(g *place.Gang) {
 	t := gs.Tally(g.Demands)
 	switch {
@@ -128,7 +150,8 @@ func (gs *Rounds) leaveOutHalf(g *place.Gang) {
 	}
 }
 
-// youngOf says of a gang that waits that some of its pods are too young to be a reason to grow; nil when none is.
+// youngOf says of a gang that waits that some of its pods are too young to be a reason to grow; nil when none is. passOverYoung has taken
+// these out of the demands, so they are those of There that are neither placed nor in a demand.
 func (gs *Rounds) youngOf(g *place.Gang) *reason.Reason {
 	young, delay := g.There-g.Placed, time.Duration(0)
 	for _, dm := range g.Demands {
@@ -142,8 +165,14 @@ func (gs *Rounds) youngOf(g *place.Gang) *reason.Reason {
 	return new(reason.New(reason.GangYoung, reason.Ref{}, "gang", g.Name, "needs", g.Least, "there", g.There, "young", young, "delay", delay))
 }
 
-// holdMachines remembers since when gangs have not been whole, and gives up the machines that wait for them when that was long ago. A
-// growth that has only been asked for makes no gang whole: the cloud may refuse it.
+// holdMachines remembers since when gangs have not been whole, and gives up the machines that wait for them after --gang-hold:
+//
+//	gang                                          in the memory                          its pods keep the nodes that they fit
+//	runs, or has places that need no new machine  no more                                it is not out
+//	whole only by machines that this cycle adds   as before: the cloud may refuse these  it is not out
+//	left out                                      since it was first out                 yes (GangHeld)
+//	left out for --gang-hold                      the same                               no (GangGivenUp, scenario gang-released)
+//	of a request that keeps no nodes              nothing                                no
 func (gs *Rounds) holdMachines() {
 	for _, g := range gs.Gangs {
 		if g.Out == nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // Likeness is what makes groups similar: a node such as the next machine of a group will become, and what the daemons on it leave to
-// others.
+// others. Node is nil when it is not known what the machines are like; such a group is similar to none.
 type Likeness struct {
 	Node    *corev1.Node
 	Free    corev1.ResourceList
@@ -33,11 +33,23 @@ var differing = []string{
 	"kops.k8s.io/instancegroup", "beta.kubernetes.io/fluentd-ds-ready",
 }
 
-// Similar says whether two groups are alike enough to share a growth: their nodes are of one pool; or have equal capacity, memory aside,
-// of which as of what pods may use and of what daemons leave a share may differ, and equal labels but for those that differ by nature.
+// Similar says whether two groups are alike enough to share a growth. The first row that holds decides:
 //
-// Where one has been learned and of the other there is the cloud's word alone, machines of one size are the same: what firmware and kernel
-// keep of the memory is known of the one and not of the other.
+//	case                                            similar
+//	one has no template                             no
+//	their nodes are of one pool, by a label of AKS  yes
+//	else                                            when capacity, what pods may use, what daemons leave, and labels are near
+//
+//	compared                 may differ by
+//	capacity without memory  nothing
+//	memory of the capacity   by.Memory
+//	what pods may use        by.Allocatable
+//	what daemons leave       by.Free
+//	labels                   those in differing and by.IgnoreLabels
+//
+// Where one group has been learned and of the other there is the cloud's word alone, machines of one size are the same (scenario
+// balance-learned). What firmware and kernel keep of the memory is known of the one and not of the other. So memory is not compared then,
+// nor what pods may use or daemons leave.
 func Similar(a, b Likeness, by policy.Balance) bool {
 	if a.Node == nil || b.Node == nil {
 		return false
@@ -84,8 +96,8 @@ func near(a, b corev1.ResourceList, share func(corev1.ResourceName) float64) boo
 	return true
 }
 
-// equalLabels says whether both have the same labels. One that the cloud's description only guesses may be missing on the other, which was
-// learned from a node.
+// equalLabels says whether both have the same labels, apart from those that may differ. A label that the cloud's description only guesses
+// may be missing on the other, which was learned from a node.
 func equalLabels(a, b *corev1.Node, ignored []string) bool {
 	counts := func(key string) bool { return !slices.Contains(differing, key) && !slices.Contains(ignored, key) }
 	has := func(a, b *corev1.Node) bool {
@@ -108,8 +120,9 @@ type Share struct {
 	Room     int // machines that it may add
 }
 
-// Spread gives machines one by one to the smallest group, of equals to the first by name, until each has no room left. It returns what each
-// group adds, in the order of the shares; what finds no room is dropped.
+// Spread gives machines one by one to the smallest group, of equals to the first by name, until each has no room left (scenarios
+// balance-catches-up and balance-one-full). It returns what each group adds, in the order of the shares; what finds no room is dropped. It
+// takes machines times shares steps.
 func Spread(machines int, shares []Share) []int {
 	add := make([]int, len(shares))
 	for range machines {

@@ -15,8 +15,16 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// Misses is why groups do not hold the pods that are stuck. What was found of pods that do not mind others holds for as long as the groups
-// stand as they do.
+// Misses is why groups do not hold the pods that are stuck. It belongs to the Planner and outlives the cycle, since thousands of classes
+// may be stuck and their answers seldom change.
+//
+//	what was found                                     holds in the next cycle
+//	of pods that depend on others or mind zones        no: any pod may change it
+//	where some group was asked how far away a zone is  no, for the same reason
+//	of other pods                                      while no standing changes, and each group that would do has the same limit
+//
+// last and now are nil while nothing is known, and after a standing or the policy has changed. A class that a cycle did not ask about is
+// forgotten with Turn.
 type Misses struct {
 	allowed   *policy.Policy
 	standings []*standing                // of the snapshot's groups, as they stood last
@@ -25,7 +33,15 @@ type Misses struct {
 	untold    *missed                    // what is said of pods that are not asked about
 }
 
-// standing is what a group says to every pod alike.
+// standing is what a group says to every pod alike, made anew in each cycle.
+//
+//	field           written by
+//	digest, turns   look; what same compares, so that a change makes all answers void
+//	asked, limit    limited, at the first question
+//	free            askAll and wordAll, for the empty machine that is open
+//	devices         sized
+//	rooms, largest  makeRooms
+//	notes           note
 type standing struct {
 	*Order
 	digest uint64         // of an empty machine, in each zone
@@ -41,7 +57,8 @@ type standing struct {
 	largest []int64                      // of these the most, by dimension
 }
 
-// missed is why no group holds pods of a class.
+// missed is why no group holds pods of a class. limited and limits stand in the same order; a limit is nil where the group may add a
+// machine and still no machine came of it. because begins with the sum, which [Rounds.leaveOutHalf] cuts off.
 type missed struct {
 	far     bool  // a group was asked how far away a zone is, which any pod may change
 	limited []int // the groups that would do, by their place, with what limits each
@@ -59,7 +76,8 @@ type Stuck struct {
 	missed   *Misses
 }
 
-// ExplainStuck says of pods without a place why no group helps, the nearest miss first.
+// ExplainStuck says of pods without a place why no group helps, the nearest miss first (scenario stuck-reasons). Pods wait, and are not
+// stuck, while a server of an expander is asked about them.
 func (sk *Stuck) ExplainStuck(c *Candidates) {
 	var stuck []*wanted
 	for _, w := range c.wanted {
@@ -81,7 +99,7 @@ func (sk *Stuck) ExplainStuck(c *Candidates) {
 	}
 }
 
-// Turn turns to the next cycle: what the last one was not asked is forgotten.
+// Turn turns to the next cycle: what the last cycle was not asked is forgotten. All calls within a cycle share now.
 func (m *Misses) Turn() { m.last, m.now = m.now, nil }
 
 // learn notes why no group holds pods of the class.
@@ -92,7 +110,7 @@ func (m *Misses) learn(of *cluster.Class, found *missed) {
 	m.now[of] = found
 }
 
-// look sees how the groups stand now.
+// look sees how the groups stand now. When one stands otherwise than before, or the policy is another one, all that was found is dropped.
 func (m *Misses) look(d *Stuck) {
 	total := d.limits.totals()
 	now := make([]*standing, len(d.Snapshot.Groups))
@@ -116,7 +134,16 @@ func (s *standing) same(o *standing) bool {
 	return s.ID == o.ID && s.Size == o.Size && s.Sizes == o.Sizes && s.digest == o.digest && s.turns == o.turns && sameReason(s.Blocked, o.Blocked) && sameReason(s.PassedOver, o.PassedOver)
 }
 
-// find says of every stuck demand why no group holds it. What holds from before is not asked again, and kinds of pods are asked about once.
+// find says of every stuck demand why no group holds it, in the order of stuck.
+//
+//	step     what it does
+//	later    demands beyond a bound get one answer that claims nothing
+//	known    answers that hold from before are taken over
+//	inquiry  demands of one kind share an inquiry: the scheduler cannot tell their pods apart
+//	askAll   each group opens one empty machine for all inquiries, and says how far it is
+//	nearest  each inquiry keeps the groups that are nearest, and their limits
+//	wordAll  only these say their reasons in words, which is what costs most
+//	word     the answer is put together, and kept where it may hold
 func (m *Misses) find(d *Stuck, stuck []*wanted) []*missed {
 	found := make([]*missed, len(stuck))
 	kinds := map[int]*inquiry{}
@@ -169,8 +196,9 @@ func (m *Misses) find(d *Stuck, stuck []*wanted) []*missed {
 	return found
 }
 
-// later are the kinds of pods that are not asked about, nil where all are: those whose oldest pod is younger than the oldest ones of as
-// many kinds as [mostAsked] allows. So a tenant whose pods no group holds does not take the time and the memory of the others'.
+// later are the kinds of pods that are not asked about, nil where all are. Questions are kinds times groups, and [mostAsked] bounds them:
+// the kinds with the oldest pods are asked about. So a tenant whose pods no group holds does not take the time and the memory of the
+// others'.
 func (m *Misses) later(d *Stuck, stuck []*wanted) map[int]bool {
 	most := max(1, mostAsked/max(1, len(m.standings)))
 	if len(stuck) <= most {
@@ -188,7 +216,9 @@ func (m *Misses) later(d *Stuck, stuck []*wanted) map[int]bool {
 	return later
 }
 
-// askAll asks an empty machine of the group about all open inquiries: in the zone in which it comes nearest to taking the pods.
+// askAll asks an empty machine of the group about all open inquiries. Of several zones the one counts in which it comes nearest; only pods
+// that depend on others or mind zones are asked about more than the first. Where a zone that is passed over would do, that is told instead
+// of the zones that refuse.
 func (s *standing) askAll(d *Stuck, at int, open []*inquiry) {
 	for i, zone := range s.Sites() {
 		d.Machines.OnEmpty(s.Order.Incoming, zone, func(h scheduling.Handle) {
@@ -214,7 +244,8 @@ func (s *standing) askAll(d *Stuck, at int, open []*inquiry) {
 	}
 }
 
-// inquiry is about pods of one kind.
+// inquiry is about pods of one kind, in one cycle. misses has a miss for each group. told is empty until nearest, and both are nil after
+// word.
 type inquiry struct {
 	pod     *cluster.Pod // one of them
 	depends bool
@@ -231,7 +262,15 @@ const mostAsked = 250_000
 // mostTold is how many groups tell a pod why they do not hold it. Words are what a stuck pod costs: those of 50 groups take 90 kB.
 const mostTold = 5
 
-// miss is how far a group is from holding the pods, and why.
+// miss is how far a group is from holding the pods, and why. The zero value is a group that would do, or whose machines nobody knows.
+//
+//	far    meaning
+//	0      an empty machine would do; the group is at a limit, or a zone's turn is too far away
+//	1      the same, and the group is blocked, or an expander dropped it
+//	2      only a zone that is passed over would do
+//	1 + n  it refuses the pods for n reasons
+//
+// A group that is blocked is one farther in each row but the second. site, why and also are not compared.
 type miss struct {
 	far   int     // reasons that it refuses them for, and one; 0 when it would do and may not grow
 	short float64 // the most that is asked of a resource for each one that is free
@@ -244,7 +283,7 @@ func (a miss) compare(b miss) int {
 	return cmp.Or(cmp.Compare(a.far, b.far), cmp.Compare(a.short, b.short))
 }
 
-// ask asks an empty machine of the group, which is open, how far it is from holding the pods.
+// ask asks an empty machine of the group, which is open, how far it is from holding the pods. s.free is what that machine has left.
 func (s *standing) ask(d *Stuck, q *inquiry, h scheduling.Handle) miss {
 	n := d.Check.Causes(q.pod, h)
 	if n == 0 {
@@ -287,7 +326,8 @@ func (s *standing) wordAll(d *Stuck, at int, open []*inquiry) {
 	}
 }
 
-// holds says whether what was found before would be found again.
+// holds says whether what was found before would be found again: each group that would do has the same limit still. That the groups stand
+// as before is known from look.
 func (m *Misses) holds(d *Stuck, of *missed) bool {
 	for i, at := range of.limited {
 		if !sameReason(of.limits[i], m.standings[at].limited(d)) {
@@ -313,8 +353,21 @@ func (s *standing) limited(d *Stuck) *reason.Reason {
 	return s.limit
 }
 
-// nearest sums up an inquiry but for its words, and finds the groups that come nearest to holding the pods: those that would do and may not
-// grow, then those that refuse them, by how many reasons they have and how much they lack.
+// nearest sums up an inquiry but for its words. It keeps the groups that come nearest: those that would do and may not grow, then those
+// that refuse the pods, by how many reasons they have and how much they lack.
+//
+//	group                                          what it says besides
+//	blocked                                        why; it is one step farther
+//	would do, and is at a limit                    the limit
+//	would do, and an expander dropped it           by which expander; it is one step farther
+//	would do, and its zone's turn is too far away  how far
+//	refuses the pods                               nothing
+//
+//	groups                  sum
+//	none at all             NoGroupFound
+//	one would do            NoGroupGrows
+//	some could not be read  NoGroupRead: one of these may do
+//	else                    NoGroupFits
 func (m *Misses) nearest(d *Stuck, q *inquiry) *missed {
 	a := &missed{}
 	held, unread := false, []string(nil)
@@ -375,7 +428,8 @@ func sameReason(a, b *reason.Reason) bool {
 	return a == b || a != nil && b != nil && a.Code == b.Code && a.About == b.About && maps.Equal(a.Facts, b.Facts)
 }
 
-// passRefused leaves out groups on whose nodes pods of these classes were not bound, where another group would do.
+// passRefused leaves out groups on whose nodes pods of these classes were not bound by their scheduler, where another group would do (S-16,
+// scenario turned-down-next-group). A demand loses no last site by it.
 func (sk *Stuck) passRefused(c *Candidates) {
 	if len(sk.Memory.Unbound) == 0 {
 		return

@@ -9,7 +9,8 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// Totals is what the whole cluster has, with machines that are coming and those that this cycle adds.
+// Totals is what the whole cluster has, with machines that are coming and those that this cycle adds. It is a value: a copy may be added to
+// without changing the original, so Add copies Gpus before it writes. Gpus has the order of Kinds.
 type Totals struct {
 	nodes int
 	Milli int64 // thousandths of cores
@@ -18,12 +19,12 @@ type Totals struct {
 	Gpus  []int64 // by kind; never changed
 }
 
-// TotalsOf is nothing yet, of which GPUs of these kinds are counted.
+// TotalsOf is nothing yet. kinds are the GPUs that have a limit; others are not counted.
 func TotalsOf(kinds []policy.GPUTotal) Totals {
 	return Totals{Kinds: kinds, Gpus: make([]int64, len(kinds))}
 }
 
-// Add counts so many nodes like that one; nil is a node of unknown size.
+// Add counts so many nodes like n; a negative count takes them off. nil is a node of unknown size, which counts as a node alone.
 func (t *Totals) Add(n *corev1.Node, count int) {
 	t.nodes += count
 	if n != nil {

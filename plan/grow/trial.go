@@ -7,7 +7,15 @@ import (
 	"sluice.dev/sluice/plan/place"
 )
 
-// trial notes all that placing pods changes. The undo, which holds once, gives it back as it was.
+// trial notes all that placing pods changes, so that a round of [Rounds] can be taken back. The undo gives it back, and holds once.
+//
+//	what                                                       how it is kept
+//	the checker                                                a mark
+//	demands, orders and rooms of the groups                    copies of the values; whoever points to them stays right
+//	verdicts, Opened, needs                                    clones, since they are written in place
+//	View, Room, Growth and the parts with fields of their own  shallow copies
+//
+// A new field that a round writes has to be among these. Templates are not taken back: they hold for any placing.
 func (d *Growth) trial() (undo func()) {
 	unplace := d.Check.Mark()
 	seen, placed, was := *d.View, *d.Room, *d
@@ -41,7 +49,8 @@ func (d *Growth) trial() (undo func()) {
 	}
 }
 
-// laterWitness keeps what a witness is to hear until it is certain.
+// laterWitness keeps what a witness is to hear until it is certain: a round that is taken back is never told. Each trial makes a new one,
+// and the undo drops it.
 type laterWitness struct {
 	to   place.Witness
 	tell []func()

@@ -9,15 +9,23 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// turns are those of the zones of groups that span several.
+// turns are those of the zones of groups that span several. Azure chooses the zone of each machine: the one with the fewest. So a pod that
+// needs another zone gets a machine only after those of the zones before it, which may come up for nobody.
 type turns struct {
 	*Orders
 	limits *Limits
 }
 
-// reach opens the group's next machines until one takes a pod of the demand; none when no zone's would, when a limit forbids it, or when
-// more machines would stand there for nobody than the group has zones. total is what the cluster has, extra how many machines the group is
-// about to add beyond it.
+// reach opens the group's next machines until one takes a pod of the demand, and returns them (scenario zone-volume-takes-turns). It
+// returns none and leaves all as it was in these cases:
+//
+//	case                                                                   why
+//	a limit forbids the next machine                                       the guard would refuse it (S-06)
+//	more machines than spare allows would stand there for nobody           the pod is told how far away the zone is (tooFar)
+//	a group that spans no zones, whose next machine does not take the pod  all its further machines are like it
+//
+// total is what the cluster has. extra is how many machines the group is about to add that total and Adding do not have yet. The caller
+// admits the machines.
 func (tu *turns) reach(st *Order, w *wanted, total Totals, extra int) []scheduling.Handle {
 	undo := tu.Check.Mark()
 	var open []scheduling.Handle
@@ -40,8 +48,9 @@ func (tu *turns) reach(st *Order, w *wanted, total Totals, extra int) []scheduli
 	return nil
 }
 
-// spare is how many machines the group may open, besides one that is needed, only because zones take turns: as many as it has zones, less
-// those that it could give back by now because they carry nobody.
+// spare is how many machines the group may open, besides the one that is needed, only because zones take turns: as many as it has zones,
+// less those that carry nobody already. Idle machines count only as far as they could go, which headroom and the floor may forbid: machines
+// that have to stay would use the allowance up for good.
 func (tu *turns) spare(st *Order) int {
 	if st.Rotation == nil {
 		return 0
@@ -68,7 +77,9 @@ func (tu *turns) carriesNobody(node string) bool {
 	return !slices.ContainsFunc(tu.Check.Pods(node), func(p *cluster.Pod) bool { return !p.Daemon() })
 }
 
-// tooFar says that a zone's turn comes too late for the pod, which a machine there would take; nil when no zone would do.
+// tooFar says that a zone's turn comes too late for the pod, which a machine there would take; nil when no zone would do. It opens one
+// machine more than the group has zones, and asks each after the first. Where none of these takes the pod, it asks an empty machine of each
+// zone alone. Nothing stays open.
 func (tu *turns) tooFar(st *Order, p *cluster.Pod) *reason.Reason {
 	if st.Rotation == nil {
 		return nil
@@ -105,7 +116,8 @@ func (tu *turns) tooFar(st *Order, p *cluster.Pod) *reason.Reason {
 	return &why
 }
 
-// TellTurns says of groups and of pods that machines are added for which nobody has a use but that other zones' turns come first.
+// TellTurns says to pods that minded a zone how many machines are added before theirs that nobody uses. Nothing is said where each of these
+// serves some pod.
 func (tu *turns) TellTurns() {
 	for _, g := range tu.Snapshot.Groups {
 		st := tu.Groups[g.ID]

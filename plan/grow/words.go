@@ -4,6 +4,7 @@ import (
 	"fmt"
 )
 
+// plural is a number of things in words; what is the word for one of them, whose plural ends in s.
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -27,6 +27,7 @@ func (m *Memory) Cooldown(r policy.Removal, id cluster.GroupID, now time.Time) (
 			deleted, failed = Later(deleted, g.Deleted), Later(failed, g.Uncordoned)
 		}
 	}
+	// The first one that is in force is told. A later one may last longer.
 	for _, c := range [...]Cooldown{{grown, r.Delay.AfterAdd, "the last growth"}, {deleted, r.Delay.AfterDelete, "the last deletion"}, {failed, r.Delay.AfterFailure, "a node could not be tainted"}} {
 		if !c.at.IsZero() && now.Before(c.Until()) {
 			return c, true

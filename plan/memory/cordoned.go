@@ -7,7 +7,8 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// evicted is the same after an eviction that a cycle asked for: of several that fail together the first counts.
+// evicted is what is known of a cordoned node after an eviction that a cycle asked for. Refused grows once a cycle, by the first eviction
+// that failed: several evictions may fail together for one reason.
 func (c Cordoned) evicted(r Result, cycle time.Time, allowed *policy.Policy) Cordoned {
 	switch {
 	case r.Status == Accepted:

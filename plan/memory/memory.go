@@ -4,10 +4,12 @@
 //
 //	what                                              written by
 //	Attaches                                          place
-//	Backoff, Breaker, Boot, Awaited, Astray           grow
-//	Rest, Vain, Deletion                              remove
-//	Requested, Decided, Capacity, Races, Repeats,
-//	Deleted, and LastGrowth of all                    the results of actions
+//	Breaker, Boot, Noticed, Astray                    grow
+//	Backoff, Awaited                                  grow, and the results of actions
+//	AbortedDrain, Deletion                            remove
+//	Requested, Decided, Asks, Capacity, Races,
+//	Repeats, Rest, Deleted, Uncordoned,
+//	and LastGrowth of all                             the results of actions
 package memory
 
 import (

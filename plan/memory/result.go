@@ -27,6 +27,16 @@ func Without[K comparable, V any](all map[K]V, key K) map[K]V {
 }
 
 // After is the memory after the plan's actions came back with these results, one for each action.
+//
+//	action           accepted                 no answer yet (Asked)  failed                          refused by the guard
+//	SetCapacity      is granted               is granted, for now    Backoff, not after a lost race  Backoff, if it would be refused again
+//	DeleteInstances  Rest ends                Rest grows             Rest grows                      nothing
+//	Cordon           its time, by this clock  nothing                Uncordoned                      nothing
+//	Evict            Refused ends             nothing                Refused grows                   nothing
+//	AskExpander      the answer               why there is none      why there is none               why there is none
+//
+// All other actions leave nothing: the next snapshot shows what came of them. Skipped and Deferred leave nothing at all, except
+// AskExpander.
 func (m Memory) After(p action.Plan, results []Result, allowed *policy.Policy) Memory {
 	m.Answer = nil
 	m.granted()

@@ -12,6 +12,7 @@ import (
 )
 
 // Selecting are the budgets that select pods of the class, by namespace and name in that order.
+// A class is matched once a cycle, so the work does not grow with its pods. A budget whose selector cannot be read selects nothing.
 func (b *budgets) Selecting(c *cluster.Class) []*policyv1.PodDisruptionBudget {
 	if b.of == nil {
 		b.of = map[*cluster.Class][]*policyv1.PodDisruptionBudget{}
@@ -45,6 +46,7 @@ func (d *View) Disruptions(b *policyv1.PodDisruptionBudget) int32 {
 }
 
 // Disrupt consumes one disruption of each budget that has a say in the pod's eviction.
+// The budget's status is that of the snapshot: without this, one cycle would ask for more evictions than the budget allows.
 func (d *View) Disrupt(p *cluster.Pod) {
 	for _, b := range d.Budgets.Selecting(p.Class) {
 		if cluster.Holds(b, p) {
@@ -59,6 +61,7 @@ func (d *View) Disrupt(p *cluster.Pod) {
 // BudgetRefuses says which disruption budget holds the pod now, nil when none does.
 func (d *View) BudgetRefuses(p *cluster.Pod) *reason.Reason {
 	over := d.Budgets.Selecting(p.Class)
+	// The API server refuses each eviction of a pod that two budgets select, whatever they allow (scenario two-budgets).
 	if len(over) > 1 {
 		names := make([]string, len(over))
 		for i, b := range over {

@@ -22,6 +22,16 @@ import (
 func (v *Facts) Name() string { return v.NodeName }
 
 // look looks at a node.
+//
+//	step, in this order  the node is settled when
+//	untouched            sluice leaves it alone
+//	it has no machine    never: package remove decides on its Node object
+//	use, of all pods     it is used above its threshold, nothing has it leave, and some pod on it counts
+//	work that lasts      a daemon's pod on it works, and its end is not waited for (scenario daemon-work-marked)
+//	use, with movers     it has movers, and is used above its threshold
+//
+// A node that is not settled is judged by package remove in each cycle. Nothing here depends on other nodes or on pods that wait, so the
+// result holds until the node changes, or time passes: see Facts.Passing.
 func (d *View) look(n *cluster.Node) *Facts {
 	v := &Facts{Node: n, Instance: n.Instance, NodeName: n.Name(), Of: -1, Ready: cluster.Ready(n.Object), steered: cluster.Candidate(n.Object)}
 	v.Takes = v.Ready && !n.Object.Spec.Unschedulable && !cluster.Noticed(n.Object)
@@ -52,6 +62,8 @@ func (d *View) look(n *cluster.Node) *Facts {
 	there, g, leaving := n.Pods, d.groups[n.Group], false
 	if v.Resource, v.Used, leaving = d.Check.Load(n); leaving {
 		v.Passing = true
+		// A pod that should have ended by now takes up nothing: its kubelet may be dead and never say so (scenario
+		// terminating-on-dead-node).
 		there = slices.DeleteFunc(slices.Clone(there), func(p *cluster.Pod) bool {
 			return !d.Belongs(p, v) && (p.Overstayed(d.Now) || v.Leaves && d.Policy.Outlasted(p, v.Where, v.Removal.Since, d.Now))
 		})
@@ -64,6 +76,7 @@ func (d *View) look(n *cluster.Node) *Facts {
 	if v.Resource != corev1.ResourceCPU && v.Resource != corev1.ResourceMemory {
 		v.Threshold = g.Removal.Utilization.GPUThreshold
 	}
+	// Most nodes of a cluster in use end here: their pods are not looked at one by one.
 	if v.Used > v.Threshold && !v.Leaves && !v.Asked && slices.ContainsFunc(there, func(p *cluster.Pod) bool { return !p.Daemon() && !d.Policy.Expendable(p) }) {
 		say(action.NodeKeep, d.busy(v))
 		return v
@@ -120,6 +133,8 @@ func (d *View) busy(v *Facts) reason.Reason {
 }
 
 // without is the node and its pods as they count for its use when pods that belong to it do not: neither is what they take there to give.
+// With the flags that ignore daemons or static pods (scenarios daemons-not-counted, static-pods-not-counted), it gives the checker such a
+// node.
 func (d *View) without(v *Facts, there []*cluster.Pod) (*corev1.Node, []*cluster.Pod) {
 	r := d.Policy.Removal
 	own := func(p *cluster.Pod) bool {
@@ -151,6 +166,9 @@ func (d *View) Acknowledged(n *cluster.Node) bool {
 }
 
 // untouched says of nodes that sluice leaves alone why it does.
+//
+// The cases before v.Leaves are asked of cordoned nodes as well. The later ones are about nodes without sluice's taint: what gives a
+// cordoned node back is decided in package remove.
 func (d *View) untouched(v *Facts) (action.Outcome, []reason.Reason, bool) {
 	n, about := v.Node, reason.Node(v.Name())
 	keep := func(code reason.Code, facts ...any) (action.Outcome, []reason.Reason, bool) {
@@ -158,6 +176,7 @@ func (d *View) untouched(v *Facts) (action.Outcome, []reason.Reason, bool) {
 	}
 	switch {
 	case len(n.Suspects) > 0 && !n.Outlived():
+		// A removal names a machine, and here nobody knows which one it is (S-12; scenario node-ambiguous-ids).
 		names := ""
 		for i, in := range n.Suspects {
 			if i > 0 {
@@ -169,24 +188,34 @@ func (d *View) untouched(v *Facts) (action.Outcome, []reason.Reason, bool) {
 	case n.Group == "" || d.groups[n.Group] == nil:
 		return keep(reason.NodeUnmanaged)
 	case v.Controls && !d.Policy.Removal.ControlPlane && !(v.Leaves && n.Instance != nil): // which is given back
+		// One that bears sluice's taint and has a machine goes on to package remove (S-17).
 		return keep(reason.NodeControlPlane)
 	case d.groups[n.Group].Servers && !(v.Leaves && n.Instance != nil):
 		return action.NodeKeep, []reason.Reason{d.Controlled(n.Group)}, true
 	case n.Parked.UID != "":
+		// Nothing is left to remove: the node stands for the machine that is off (scenario parked-nodes-are-no-room).
 		return action.NodeParked, []reason.Reason{reason.New(reason.NodeMachineParked, about, "instance", n.Parked.ID)}, true
 	case !v.Ready && WasParked(n) && d.Restarts(n):
+		// It still bears the taint of its parked machine. It stays cordoned until its kubelet reports (scenario parked-started-by-hand).
 		return keep(reason.NodeStarting, "age", d.Waited(n.Instance))
 	case v.Leaves:
+		// How far it goes depends on other nodes and on pods that wait: package remove decides.
 		return "", nil, false
 	case n.Instance == nil:
+		// Its Node object may go, once its machine is gone for certain (S-14): package remove decides.
 		return "", nil, false
 	case n.Instance.State == cluster.StateDeleting:
 		return Leaves(d.Parks(d.groups[n.Group], n)), []reason.Reason{reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID, "fate", Fate(d.Parks(d.groups[n.Group], n)))}, true
 	case cluster.Noticed(n.Object) && !n.CameTrue():
+		// Azure is about to stop the machine, and the agent has cordoned the node. Once the machine is off, the notice keeps the node no
+		// longer.
 		return action.NodeKeep, []reason.Reason{Noticed(n)}, true
 	case d.ofIncumbent(n) != nil:
+		// It comes before the next case, as cluster-autoscaler may cordon as well: such a cordon is no person's (scenario
+		// switch-over-both-lead).
 		return action.NodeKeep, keptMeanwhile(n, *d.ofIncumbent(n)), true
 	case n.Object.Spec.Unschedulable:
+		// It is cordoned, and not by sluice: a person's order (S-18; scenario person-cordons).
 		return action.NodeKeep, keptMeanwhile(n, reason.New(reason.NodeHeldByPerson, about)), true
 	case cluster.Kept(n.Object):
 		return action.NodeKeep, keptMeanwhile(n, reason.New(reason.NodeScaleDownOff, about)), true
@@ -195,12 +224,14 @@ func (d *View) untouched(v *Facts) (action.Outcome, []reason.Reason, bool) {
 	case n.Instance.Protected:
 		return action.NodeKeep, keptMeanwhile(n, reason.New(reason.NodeProtected, about, "instance", n.Instance.ID)), true
 	case len(n.Awaits) > 0 && d.Starting(n):
+		// Without its devices the node looks idle: it is not called a candidate (scenario gpu-awaited).
 		return keep(reason.NodeAwaitsDevices, "age", Age(d.Now, n.Object.CreationTimestamp), "devices", deviceNames(n))
 	case d.Starting(n) && v.Ready && len(d.AwaitsTaint(n)) > 0:
 		return keep(reason.NodeAwaitsTaint, d.AwaitsTaint(n)...)
 	case d.Starting(n):
 		return keep(reason.NodeStarting, "age", Age(d.Now, n.Object.CreationTimestamp))
 	case !v.Ready && d.Restarts(n):
+		// Its machine was off and runs again: it has the time of a new machine to report.
 		return keep(reason.NodeStarting, "age", d.Waited(n.Instance))
 	}
 	return "", nil, false
@@ -278,6 +309,11 @@ func OwnerOf(of *cluster.Class) string {
 }
 
 // Hosting ranks a node among those that pods could move to.
+//
+//	rank  node                       why pods of a leaving node try it then
+//	0     settled                    it stays anyway
+//	1     with movers                it may leave later
+//	2     carries nobody that moves  it could go at once, if it stays empty
 func (v *Facts) Hosting() int {
 	switch {
 	case v.Settled:
@@ -301,6 +337,7 @@ func Moving(v *Facts) []*cluster.Pod {
 // Consent is what the policy and the budgets' selectors say of a node's pods. Time that passes takes no consent back: a pod that may be
 // evicted now may be so later. It holds from then on, and as long as the budgets and the pods' controllers are the same: see
 // [plan.Planner.begin].
+// Package remove writes it, and [plan.Planner] clears it. It is the one part of [Facts] that a phase changes.
 type Consent struct {
 	Known    bool
 	Since    time.Time

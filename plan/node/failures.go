@@ -32,6 +32,7 @@ func (d *View) NoticeLost() {
 // waitedFor says whether a machine that is no node has a time in which it is to become one. One that the cloud has taken away and kept,
 // switched off, has it as well: in a group that is known to be this cluster's it is nobody else's, and takes up the room of one that runs.
 // One beside control-plane nodes has none: it may run the control plane without being a node.
+// Scenarios spot-taken-before-it-joined and k3s-servers hold these cases.
 func waitedFor(g *GroupFacts, in *cluster.Instance) bool {
 	return !g.Servers && (in.State.Expected() || g.Spot && g.Joined && in.State == cluster.StateStopped)
 }
@@ -59,6 +60,7 @@ func (d *View) NoticeRestarts() {
 
 // Restarts says whether the machine of a node that is not Ready has been started again, and is still to have the time of a new one: it runs
 // some time before its kubelet reports.
+// Another machine is bought for its pods only when that time is over (scenario parked-started-and-silent).
 func (d *View) Restarts(n *cluster.Node) bool {
 	in := n.Instance
 	if in == nil || !in.State.Expected() {
@@ -94,6 +96,14 @@ func (d *View) hereOf(st *GroupFacts) (n int) {
 // deletes them by mistake: then their machines are waited for, and not bought again. Nor does one that has been kept from joining by its
 // name for too long, nor one that a Ready node could be already, while there are few such in its group: what is bought in their place may
 // be no better.
+//
+//	machine without a node, in this order                                        comes
+//	neither creating nor running; of a group of servers; overdue                 no
+//	the node of an earlier machine has its name, and its provision time is over  no
+//	a Ready node could be it, and fewer than three such are in its group         no (scenario node-ambiguous)
+//	it is lost, and few are                                                      no
+//	it is lost, with more than may be not Ready                                  yes (scenario node-objects-deleted-all)
+//	any other                                                                    yes
 func (d *View) Comes(st *GroupFacts, in *cluster.Instance) bool {
 	if !in.State.Expected() || st.Servers || d.Overdue(st, in) || d.NameTaken(in) != nil && d.TimeUp(in.Created) {
 		return false

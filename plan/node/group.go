@@ -11,6 +11,7 @@ import (
 
 // Parks says whether the node's machine is parked when it leaves. A pod that goes with it would stay bound to the Node object for as long
 // as that is there, and nobody would make it again, and a volume that is attached still would not come off: then the machine is deleted.
+// Scenario parked-under-a-pod holds this.
 func (d *View) Parks(st *GroupFacts, n *cluster.Node) bool {
 	return st.Parks && len(d.Attachments()[n.Name()]) == 0 && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() })
 }
@@ -58,6 +59,8 @@ func count(g *cluster.Group) counts {
 
 // leavesSpot says of a node whether its machine may be a spot machine that is taken away: something is announced to it, or it leaves or has
 // left by no doing of sluice's.
+// Package grow lets the size rest for it: the next spot machine would be taken away as well (scenarios spot-loss-rests,
+// spot-loss-unannounced).
 func (d *View) leavesSpot(v *Facts) bool {
 	g := d.groups[v.Group]
 	if g == nil || !g.Spot {

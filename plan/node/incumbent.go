@@ -24,6 +24,12 @@ func (d *View) ofIncumbent(n *cluster.Node) *reason.Reason {
 }
 
 // Returned says whether this cycle gives the node back that cluster-autoscaler has left half way: pods may count on it.
+//
+//	node                                                                pods may count on it
+//	cluster-autoscaler began after this process                         no: it ends what it began (scenario switch-over-both-lead)
+//	of a machine that is parked or being deleted, or of a paused group  no: sluice does not change the node
+//	sluice may not change nodes at all                                  no: the taint stays
+//	any other that bears its taint, but no control-plane node           yes, in the same cycle (scenario switch-over-pods-wait)
 func (d *View) Returned(n *cluster.Node) bool {
 	since, incumbent := cluster.IncumbentSince(n.Object)
 	if _, halted := d.Snapshot.Objects.Lacks.Halting(); halted {
@@ -43,6 +49,7 @@ func WithoutIncumbent(n *corev1.Node) *corev1.Node {
 }
 
 // Leads is since when this process has decided.
+// Memory.Since is zero only in the first cycle, before package grow has set it.
 func (d *View) Leads() time.Time {
 	if d.Memory.Since.IsZero() {
 		return d.Now

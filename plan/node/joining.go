@@ -22,6 +22,7 @@ func (d *View) hadTime(in *cluster.Instance) bool {
 }
 
 // TimeUp says whether a machine that has been expected to become a node since then has had its time.
+// It also asks for a cycle at that time.
 func (d *View) TimeUp(since time.Time) bool {
 	due := since.Add(d.Policy.Growth.Node.ProvisionTime)
 	d.Wake(due)
@@ -31,6 +32,13 @@ func (d *View) TimeUp(since time.Time) bool {
 // A machine is late that has had three times as long as the longest that its group, or else its size, has shown to take. Pods that wait for
 // it then ask the other groups; those that no other group helps go on waiting for it. When it joins after all it is a node as any other,
 // and what it took is learned.
+//
+//	waited for                              machine  pods that have a place on it
+//	less than three times the longest boot  coming   go on waiting
+//	longer, and at least 3 minutes          late     ask other groups (scenarios late-next-group, late-only-group)
+//	the provision time                      overdue  look for room anew; package remove deletes the machine (scenario never-joins)
+//
+// Where no boot was ever seen, a machine is never late (scenario late-nothing-learned).
 const (
 	lateTimes = 3
 	leastLate = 3 * time.Minute
@@ -41,6 +49,8 @@ const longestKept = memory.Day
 
 // LearnBoots remembers how long machines took. Groups without nodes keep what is known of them. It looks only while machines are without a
 // node, nodes are not Ready, or a Ready one is young.
+// A boot lasts from the creation of the machine to the creation of its Node object, and the provision time at most. A machine that is late
+// and joins after all is learned from, so the next one is waited for (scenario late-joins-after-all).
 func (d *View) LearnBoots() {
 	joins := func(g *cluster.Group) bool {
 		return len(d.groups[g.ID].Unregistered) > 0 || g.Learned != nil && d.Now.Sub(g.Learned.Born) < d.Policy.Growth.Node.ProvisionTime
@@ -121,6 +131,7 @@ func (d *View) LastJoin(g cluster.GroupID) (at time.Time) {
 
 // Foreign says that machines of the group may be another cluster's, so that none of them is deleted; nil when there are none, or when the
 // operator has said which cluster the groups belong to (S-22).
+// Somebody may run two clusters on the machines of one resource group (scenario machines-of-another-cluster).
 func (d *View) Foreign(st *GroupFacts) *reason.Reason {
 	if st.Joined || d.Policy.ClusterID != "" {
 		return nil
@@ -161,6 +172,7 @@ func (d *View) NameTaken(in *cluster.Instance) *reason.Reason {
 
 // Suspect is a node that could be this machine although it is not joined to it, nil when there is none (S-12). A node that is joined to its
 // one machine could be no other, unless it has its name, and one that could be none of those listed belongs to a group by its name alone.
+// It looks through [Memo.Doubtful], which is short in a cluster whose nodes tell their machines.
 func (d *View) Suspect(in *cluster.Instance) *cluster.Node {
 	if n := d.Snapshot.Node(strings.ToLower(in.ComputerName)); n != nil && n.Instance != nil && n.CouldBe(in) {
 		return n

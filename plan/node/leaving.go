@@ -10,6 +10,7 @@ import (
 )
 
 // contractFor is the contract of a group when a cycle begins.
+// Both batches are empty then, and package remove adds to them. Whatever leaves has to be allowed beside all that is in its batch.
 func (d *View) contractFor(g *cluster.Group) contract {
 	id, limits := fleet.GroupID(g.ID), d.Policy.Fleet(g)
 	limits.Planned = true
@@ -45,6 +46,13 @@ func (d *View) HeldBy(about reason.Ref, st *GroupFacts, r *fleet.Refusal) []reas
 }
 
 // Needed says why its group's min keeps one of so many machines such as this one, beside those that go already; nil when it does not.
+//
+//	what keeps it                                                  said as
+//	the capacity is below the min already                          GroupBelowMin
+//	enough machines are there, and some of these are no nodes yet  GroupAwaits (scenario min-counts-what-runs)
+//	the list has fewer machines than the capacity                  GroupListsFewer
+//	enough machines are there, and some serve nobody               the refusal itself (S-44; scenario min-counts-ready)
+//	it would be one too few                                        GroupAtMin
 func (d *View) Needed(g *GroupFacts, e Exit, with *fleet.Batch, n int) *reason.Reason {
 	r := with.Needs(e.Verb, e.Target, n)
 	if r == nil {
@@ -67,6 +75,12 @@ func (d *View) Needed(g *GroupFacts, e Exit, with *fleet.Batch, n int) *reason.R
 
 // marked notes of a node by its machine's state that the mark on it is to be changed: that of a machine which is parked is cordoned, and
 // one that stays bears no mark of its removal by somebody else.
+//
+//	node                                                                 what is to change
+//	its machine is parked, and that is certain                           it is cordoned, unless it says so already
+//	it bears sluice's taint; has no machine; runs the control plane      nothing here: its phase, or nobody, changes it
+//	its machine is being deleted                                         nothing
+//	it names a machine without the taint, or bears cluster-autoscaler's  the mark comes off
 func marked(n *cluster.Node) (changed bool) {
 	removal, on := cluster.RemovalOf(n.Object)
 	_, incumbent := cluster.IncumbentSince(n.Object)
@@ -81,6 +95,7 @@ func marked(n *cluster.Node) (changed bool) {
 
 // Departed says whether nothing but the Node object may be left of the node: its machine is gone, or on its way out and in no list. It
 // counts as no node.
+// The share of nodes that may be not Ready is taken without it.
 func (d *View) Departed(n *cluster.Node) bool {
 	if n.Instance != nil || n.Parked.UID != "" {
 		return false

@@ -12,6 +12,7 @@ import (
 )
 
 // NewView is what a cycle begins with.
+// It copies nothing of the snapshot, and counts each group once. The memory in it has counted what ceilings measure since the last cycle.
 func NewView(s *cluster.Snapshot, allowed *policy.Policy, m memory.Memory, check *scheduling.Checker, known *Memo) *View {
 	v := &View{
 		Snapshot: s, Policy: allowed, Memory: m.Spend(s, allowed), Now: s.Time, Fleet: s.View(), Check: check, Memo: known,
@@ -51,6 +52,8 @@ func (d *View) Judge(about reason.Ref, outcome action.Outcome, because ...reason
 }
 
 // Wake asks for a cycle at t, when a timer runs out.
+// Whoever compares a time with Now calls it with that time. Without it, a timer that has run out would go unseen until something else
+// changes.
 func (d *View) Wake(t time.Time) {
 	if t.After(d.Now) && (d.Next.IsZero() || t.Before(d.Next)) {
 		d.Next = t

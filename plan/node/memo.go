@@ -14,9 +14,17 @@ func same[T any](a, b []T) bool {
 }
 
 // Look looks at the nodes: anew at those that changed since the last snapshot, and at those that look different as time passes.
+//
+//	since the last cycle               looked at anew
+//	the list of nodes is the same one  passing nodes alone
+//	the list is another one            nodes whose object is another one, and passing ones
+//	Facts is nil: see [plan.Planner]   all nodes
+//
+// Both lists are sorted by name, so they are walked side by side, once.
 func (p *Memo) Look(d *View, seen *cluster.Snapshot) {
 	nodes := d.Snapshot.Nodes
 	if p.Facts != nil && same(seen.Nodes, nodes) {
+		// The other lists hold: what they tell of a node does not change by time alone.
 		for _, i := range p.Passing {
 			if p.Facts[i].Passing {
 				p.Facts[i] = d.look(nodes[i])
@@ -47,6 +55,7 @@ func (p *Memo) Look(d *View, seen *cluster.Snapshot) {
 	p.Facts, p.Watched, p.Steered, p.Doubtful = facts, p.Watched[:0], p.Steered[:0], nil
 	p.Noticed, p.Spot, p.Marked, p.Owned, p.Working, p.Passing = nil, nil, nil, nil, p.Working[:0], p.Passing[:0]
 	for i, v := range facts {
+		// Most nodes of a large cluster are such: a cycle spends one comparison on each.
 		if v.plain {
 			if v != before[i] {
 				p.Said[i] = v.Verdict

@@ -26,6 +26,15 @@ import (
 )
 
 // View is what a cycle looks at, and what its phases leave: facts on nodes and groups, memory, verdicts and the next time.
+//
+//	part                            written by
+//	Snapshot, Policy, Check, Fleet  nobody; packages place, grow, claim and remove pretend places in Check
+//	Memory                          each phase its own part: see [memory.Memory]; it is what the cycle leaves
+//	Verdicts                        [View.Judge]: on machines, groups, requests and buffers
+//	Memo.Said, Besides              package remove: on nodes
+//	Next                            [View.Wake]: the earliest time of all; zero when no timer runs
+//
+// Trials of package grow copy it and put it back.
 type View struct {
 	Snapshot *cluster.Snapshot
 	Policy   *policy.Policy
@@ -133,6 +142,7 @@ type Memo struct {
 
 // contract is what the safety contract says of a group within one cycle, by the ledger of machines. The zero value forbids nothing: nobody
 // keeps a ledger.
+// Lost and until are written by [View.HeldBy], when a machine of the group is held back for it.
 type contract struct {
 	Leaving *fleet.Batch // machines whose nodes are cordoned, or are about to be
 	Leave   *fleet.Batch // machines whose removal this cycle asks for

@@ -9,6 +9,12 @@ import (
 )
 
 // Permitted are the actions without those that the API server would refuse for want of a right: what would be refused in each cycle.
+//
+//	right that is missing             actions that are left out
+//	to evict pods                     Evict
+//	to read nodes, or to change them  all that write to a Node object; deleting one is another right
+//
+// Why its node stays is said in the verdict on it (scenario right-missing).
 func Permitted(actions []action.Action, lacks cluster.Lacks) []action.Action {
 	_, halted := lacks.Halting()
 	if !halted && !lacks.Has(cluster.EvictPods) {

@@ -12,6 +12,12 @@ import (
 )
 
 // Arrivals are machines that are coming, and nodes that are starting.
+// Both count in [Incoming.Coming], and both are room of the checker before the first pod is placed:
+//
+//	what is coming                stands in the checker as                        its group is found in
+//	a machine without a node      a node of its group's template, see comingName  Room.Opened
+//	a machine that is late        nothing, until PlaceOnLate                      Room.Opened, from then on
+//	a node that is not Ready yet  itself, as it will be: see [Room.OpenRoom]      arrivals
 type Arrivals struct {
 	*node.View
 	*Queue
@@ -27,11 +33,13 @@ func (cm *Arrivals) open() {
 		machines, unanswered := cm.expected(st)
 		st.expect(machines + len(st.Late))
 		st.Rotation = cm.room.Machines.rotate(st)
+		// Nobody knows what a machine of this group offers. Its machines count as coming, and take no pod.
 		if g.Template == nil {
 			continue
 		}
 		st.expects = machines
 		handles := cm.room.Machines.OpenMachines(st, machines, comingName)
+		// Machines of one group are alike. The last ones stand for those without an answer, and their pods hear that.
 		for _, h := range handles[machines-unanswered:] {
 			cm.asked.Set(h, st)
 		}
@@ -48,6 +56,15 @@ func (cm *Arrivals) Arriving(n *cluster.Node) bool {
 // expected counts the machines of a group that have no node yet but should become one: those listed as creating or running that are neither
 // late nor overdue, those that are started again and whose nodes are not Ready yet and have no pods that stay, and those that capacity
 // promises beyond the list. It also counts those of them that the cloud was asked for and has not answered about.
+//
+//	machine                                        counts
+//	listed, without a node, and [node.View.Comes]  yes; a late one only in Late
+//	of a node in Restarted                         unless OpenRoom shows the node itself, or pods stay on it
+//	in the capacity, and in no list yet            yes: capacity less the machines that stand in the list
+//	of a node that no list shows yet               taken off these, while the cloud does not answer
+//	asked for, without an answer                   yes: Asked less capacity, which is the number unanswered
+//
+// It counts nothing of a group of which too little is known, unless the cloud's silence alone is the reason: see promises.
 func (cm *Arrivals) expected(st *Incoming) (machines, unanswered int) {
 	if !st.Usable() && !st.AwaitsAnswer() && !cm.promises(st) {
 		return 0, 0
@@ -64,6 +81,8 @@ func (cm *Arrivals) expected(st *Incoming) (machines, unanswered int) {
 		}
 	}
 	for _, n := range st.Restarted {
+		// A node that is Arriving is shown by OpenRoom: counted here too, its machine would be room twice. A machine is opened empty, so it
+		// does not stand for a node on which pods stay. Deleted pods do not stay (scenario spot-evicted-starts-once).
 		if !cm.Arriving(n) && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() && !p.Leaving() }) {
 			listed++
 		}
@@ -73,6 +92,8 @@ func (cm *Arrivals) expected(st *Incoming) (machines, unanswered int) {
 		capacity = m.Capacity // accepted after the last read: planned with, never written from
 	}
 	sure, unanswered := max(0, capacity-st.Standing()), max(0, st.Asked-capacity)
+	// While no list is answered, a node that joined has no machine yet. Without this it would be room as a node, and once more as a machine
+	// that is coming (scenario growth-then-lists-hang).
 	if st.Lapsed() {
 		sure = max(0, sure-cm.unlisted(st))
 	}
@@ -81,6 +102,7 @@ func (cm *Arrivals) expected(st *Incoming) (machines, unanswered int) {
 
 // promises says whether what is coming of a group still counts while the cloud does not answer about it: until machines that were granted
 // last have had their time, unless a failure came since. Nobody is bought a second machine because a list is late (S-34).
+// The time is the provision time, from the last accepted growth on (scenario growth-then-lists-hang).
 func (cm *Arrivals) promises(st *Incoming) bool {
 	m := cm.Memory.Groups[st.ID]
 	return st.Lapsed() && !m.Noticed.After(m.Requested) && !cm.TimeUp(m.Requested)
@@ -98,6 +120,9 @@ func (cm *Arrivals) unlisted(st *Incoming) (count int) {
 
 // fill serves pods that go onto a machine that is coming: first those for which groups grow, so that no other pod takes a machine that
 // was added for them and has another one bought. Pods whose room was promised come with them.
+//
+// It shortens Demand.Pods to set the other pods aside, and puts them back for a second pass (scenario new-pod-delay-older-first). When no
+// pod was set aside there is no second pass.
 func (cm *Arrivals) fill() {
 	type rest struct {
 		dm   *Demand
@@ -137,6 +162,8 @@ func (cm *Arrivals) PlaceComing(dm *Demand, h scheduling.Handle, n int) {
 		why = st.asks
 	}
 	cm.room.Place(dm, n, h)
+	// The API server of K3s turns the machine away until the Node object of its name has gone: each pod hears that (scenario
+	// name-reused-k3s).
 	if st.Taken != nil {
 		cm.Serve(dm, n, action.PodWaiting, why, *st.Taken)
 	} else {
@@ -153,6 +180,9 @@ func (cm *Arrivals) group(h scheduling.Handle) *Incoming {
 }
 
 // PlaceOnLate has pods that no other group helps go on waiting for the machines that are late.
+//
+// Package grow calls it once all other groups were asked, and buys nothing for these pods (scenario late-only-group). The names go on
+// behind those of the expected machines. [Incoming.Opened] stays as it is: late machines have a zone already, and take no zone's turn.
 func (cm *Arrivals) PlaceOnLate() {
 	row := cm.Check.Row()
 	for _, g := range cm.Snapshot.Groups {

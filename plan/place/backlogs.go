@@ -28,6 +28,9 @@ const (
 // which ask for the same will serve once they are free, and the rest shares places, as many pods one after the other as end in time after a
 // machine has booted, at least one. Only that many pods are placed on machines that are coming or bought. Pods of unknown run times, those
 // that depend on where others are, and those of a gang that does not run yet wait for nobody.
+//
+// For example, 16 pods run for 5 minutes each, the target is 20 minutes, and a machine boots in 3. Then (20-3)/5 = 3 pods share a place one
+// after the other, and 6 places are enough (scenario drain-target).
 func (bl *backlogs) holdBack() {
 	if len(bl.Policy.Growth.DrainTargets) == 0 {
 		return
@@ -41,6 +44,8 @@ func (bl *backlogs) holdBack() {
 		b := backlogs[key]
 		rest := b.pods
 		places := free[key.asks]
+		// A place that is free at until serves so many pods one after the other within the target. It is then taken for the whole target:
+		// other backlogs with the same target do not count on it.
 		for i, until := range places {
 			if turns := int((key.target - until) / key.run); rest > 0 && turns > 0 {
 				rest -= turns
@@ -82,6 +87,7 @@ func (bl *backlogs) all() ([]backlogKey, map[backlogKey]*backlog) {
 }
 
 // hold leaves the first pods of a backlog so many places, and gives the others the verdict that they wait their turn.
+// The youngest pods wait, since a demand has its pods in the order of age.
 func (bl *backlogs) hold(b *backlog, key backlogKey, slots int) {
 	if slots >= b.pods {
 		return
@@ -100,17 +106,20 @@ func (bl *backlogs) hold(b *backlog, key backlogKey, slots int) {
 // wait gives the youngest n pods of a demand the verdict that they wait, and looks again soon.
 func (bl *backlogs) wait(dm *Demand, n int, because reason.Reason) {
 	keep := len(dm.Pods) - n
+	// Serve gives its verdict to the first pods of a demand. These are the last ones, so they get it as a demand of their own.
 	bl.Serve(&Demand{Of: dm.Of, Pods: dm.Pods[keep:]}, n, action.PodWaiting, because)
 	dm.only(dm.Pods[:keep])
 	bl.Wake(bl.Now.Add(lookAgainIn))
 }
 
 // drainTarget is the time within which a backlog of the class is to be worked off, 0 for none.
+// Only where a group has a target, it asks for each demand which groups' empty machines the class suits, zone by zone.
 func (bl *backlogs) drainTarget(of *cluster.Class) time.Duration {
 	g := bl.Policy.Growth
 	if within := g.Drain(of.Namespace); within > 0 || !slices.ContainsFunc(bl.Snapshot.Groups, func(c *cluster.Group) bool { return g.Drain("", c.ID) > 0 }) {
 		return within
 	}
+	// A group's target concerns pods that only groups with a target take: all groups that suit are needed, not the first.
 	var would []cluster.GroupID
 	for _, c := range bl.Snapshot.Groups {
 		if c.Template == nil {
@@ -129,6 +138,7 @@ func (bl *backlogs) drainTarget(of *cluster.Class) time.Duration {
 
 // placesSoon is when pods that run now are expected to leave their places, from now, by what they ask for. Places on nodes that take no
 // further pods are left out, and so are those of pods whose run times are unknown.
+// Its work grows with all pods that run; a class is asked once for its run time.
 func (bl *backlogs) placesSoon() map[string][]time.Duration {
 	type known struct {
 		run  time.Duration
@@ -161,6 +171,12 @@ func (bl *backlogs) placesSoon() map[string][]time.Duration {
 }
 
 // mayHold says whether pods of a demand can wait without anybody else being kept from his place.
+//
+//	pods                               why they do not wait their turn
+//	that the scheduler has not judged  no group grows for them anyway
+//	virtual ones                       they keep room free now
+//	that depend on where others are    a pod that waits is on no node: others that need it there would wait too
+//	of a gang that does not run yet    it would not be whole
 func (bl *backlogs) mayHold(dm *Demand) bool {
 	return dm.Judged && dm.Claim == nil && !bl.Check.Depends(dm.Of) && (dm.Gang == nil || dm.Gang.Runs())
 }

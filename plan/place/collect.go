@@ -14,6 +14,7 @@ import (
 )
 
 // Collect finds the pods that wait, class by class.
+// Pods that are left to their schedulers, and nominated ones, have their verdict afterwards and are in no demand.
 func (d *Room) Collect() {
 	d.Unbound.leave()
 	d.Demands = d.demandsOf(func(i int, p *cluster.Pod) bool { return d.Unbound.isLeft(i, p) || d.nominated(i, p) })
@@ -25,6 +26,13 @@ func (d *Room) Collect() {
 
 // Order puts the demands in the order in which they are placed: those whose room was promised, then by priority, then the largest first as
 // they are hardest to place, then by age and name. Pods that are not sluice's to place get their verdict at once.
+//
+//	pods                                       verdict
+//	behind another gate than sluice's          PodGated: whoever set that gate opens it (scenario scheduling-gate)
+//	of a scheduler that the operator excludes  OtherScheduler
+//	below the priority cutoff                  PodExpendable: others may push them out at any time
+//
+// Each has its verdict before any pod is placed, so that it takes no room from the others.
 func (d *Room) Order() {
 	for _, dm := range d.Demands {
 		dm.Weight, dm.priority = d.weightOf(dm.Of), dm.Of.Priority()
@@ -65,6 +73,8 @@ func (d *Room) nominated(i int, p *cluster.Pod) bool {
 		return false
 	}
 	node := p.Nominated()
+	// The victims may run still, so the node has no room for the pod by now. It counts there all the same: no other pod may take what the
+	// victims leave, and no machine is bought for it (scenario nominated-pod).
 	d.Check.Place(p, node)
 	if d.Witness != nil {
 		d.Witness.Places(p, node)
@@ -86,6 +96,7 @@ func (d *Room) hasNomination(p *cluster.Pod) bool {
 }
 
 // Place notes the node on which the next n pods of the demand are placed, before they are served.
+// It comes before Serve, which moves Served on. Together with Serve it keeps Demand.seats in the order of Demand.Pods.
 func (d *Room) Place(dm *Demand, n int, h scheduling.Handle) {
 	dm.seats = append(dm.seats, scheduling.Seat{On: h, Pods: n})
 	if d.Witness == nil {
@@ -118,6 +129,7 @@ func (d *Room) Wanting() []*Demand {
 }
 
 // weightOf is what one pod of the class asks for, as one number.
+// Its unit is that of weigh; a pod without requests weighs [PodWeight].
 func (d *Room) weightOf(of *cluster.Class) float64 { return weigh(d.Check.Needs(of)) + PodWeight }
 
 // weigh makes one number of resources by the checker's dimensions: cores, 4 GiB of memory for a core as in common sizes, and 16 cores for a
@@ -139,6 +151,7 @@ func weigh(amounts []int64) float64 {
 }
 
 // Weight is the same of a resource list.
+// Package grow compares machines of different sizes by it where prices are not known.
 func Weight(r corev1.ResourceList) float64 {
 	var w float64
 	for name, q := range r {
@@ -159,6 +172,7 @@ func Weight(r corev1.ResourceList) float64 {
 const PodWeight = 1.0 / 1024 // exact in binary, so that equal options compare as equal
 
 // demandsOf are the pods that wait by what they have in common, but for those that are settled.
+// Pods of one controller mostly follow each other, so the map is asked only where the class changes.
 func (d *Room) demandsOf(settled func(i int, p *cluster.Pod) bool) []*Demand {
 	var all []*Demand
 	by := map[demandKey]*Demand{}
@@ -182,6 +196,14 @@ func (d *Room) demandsOf(settled func(i int, p *cluster.Pod) bool) []*Demand {
 
 // NoteAsking notes the pods of gangs that are not whole, for which nodes are kept as long as machines are. Every other pod has its place,
 // or fits no node.
+//
+//	pods                                    why they are not noted
+//	of no gang, or of a gang that is whole  they have a place, which holds a node, or they fit no node
+//	of a gang whose hold is over (Given)    their machines are idle again (scenarios gang-of-64, gang-released)
+//	of a request that only checks capacity  while it is not met as a whole, it keeps nothing
+//	gated by others, or expendable          nothing is done for them
+//
+// [Room.Asking] is read in package remove: each of these pods holds the first node that could go and takes it.
 func (d *Room) NoteAsking() {
 	for _, dm := range d.Demands {
 		if g := dm.Gang; g == nil || g.Out == nil || g.Given || dm.Claim != nil && !dm.Claim.Asks || dm.Of.Gated() && !dm.Of.AwaitsCapacity() || d.expendable(dm) {

@@ -9,6 +9,13 @@ import (
 
 // Demand is a number of pods of one class that wait. They are interchangeable: whatever is found of one holds for all, and the ones that
 // have waited longest are served first.
+//
+//	part                  meaning                                                       moved on by
+//	Pods[:Served]         these pods have their verdict in this cycle                   [Queue.Serve], [Queue.ServeAlike]
+//	Pods[Served:]         these pods still look for a place: see [Demand.Left]
+//	not in Pods any more  they wait their turn, or fill has set them aside for a while  backlogs.wait, Arrivals.fill
+//
+// Package grow copies demands before it tries places, and puts the copies back. So a demand is changed in place, and is never replaced.
 type Demand struct {
 	Of       *cluster.Class
 	Eldest   int               // the place of one of them in [Queue.Waiting], whether or not it is among pods
@@ -33,6 +40,7 @@ type demandKey struct {
 }
 
 // reserved is the places that pods of one class had in the last cycle and that are still there. What has been kept is taken off.
+// Demands of one class share one value: a class may have pods that are judged and pods that are not.
 type reserved struct {
 	there, coming []scheduling.Seat // on nodes that are there, and on machines that are coming
 	demands       int               // that share them
@@ -51,6 +59,9 @@ func (dm *Demand) only(pods []int) { dm.Pods = pods }
 func (dm *Demand) Left() int { return len(dm.Pods) - dm.Served }
 
 // Gang is a gang of which some pods wait.
+//
+// Placed and There are counted once, by [Room.CollectGangs]. Out is set here for gangs that are not to be tried. Package grow sets and
+// clears it while it tries the others, and sets Misses and Given.
 type Gang struct {
 	cluster.Gang
 	Demands []*Demand // of its pods that wait and that only the scheduler or sluice keeps from running
@@ -72,6 +83,12 @@ func (g *Gang) LeaveOut(outcome action.Outcome, why reason.Reason) { g.Out, g.Ou
 
 // Claim is room that is asked for without a pod: by a ProvisioningRequest or a CapacityBuffer. Its pods are pretended. They find places and
 // make groups grow as waiting pods do, and what becomes of them is told by one verdict about whoever asks.
+//
+//	of                                 Gang  Booked  Asks  its pods
+//	a request to buy (atomic)          yes   no      yes   make groups grow, all or nothing
+//	a request to check capacity        yes   no      no    find room that is there, all or nothing
+//	a request whose room was promised  no    yes     no    keep that room, before all other pods
+//	a buffer                           no    no      no    make groups grow one by one, after all other pods
 type Claim struct {
 	About   reason.Ref
 	Keeps   reason.Reason // why a node stays on which its pods have a place

@@ -14,6 +14,13 @@ import (
 
 // CollectGangs finds the gangs of the pods that wait, those that come first in the order of demands first. A gang of which one pod
 // has been judged by the scheduler or waits for its capacity is judged as a whole.
+//
+//	gang                                                what happens now
+//	nobody says how many pods it needs                  stuck, with the remedy (Unclear)
+//	has fewer pods than it needs, placed ones included  left out until the others are made
+//	has enough pods                                     [grow.Rounds] finds places for all that it needs, or for none
+//
+// Of a gang that runs already, the further pods are served one by one: see [Gang.Runs].
 func (d *Room) CollectGangs() {
 	known := map[string]*Gang{}
 	for _, dm := range d.Demands {
@@ -31,6 +38,7 @@ func (d *Room) CollectGangs() {
 		g.There += dm.Left()
 		g.Demands = append(g.Demands, dm)
 	}
+	// No pod of the gang waits any more. If some wait again later, machines are kept for them for the whole time again.
 	for id := range d.Memory.Gangs {
 		if known[id] == nil {
 			d.Memory.Gangs = memory.Without(d.Memory.Gangs, id)
@@ -66,6 +74,12 @@ func (d *Room) gangOf(dm *Demand) (*Gang, bool) {
 }
 
 // countPlaced counts the pods of gangs that have their place.
+//
+//	pod of a gang                                 counts
+//	bound, and neither ended nor deleted          yes
+//	bound, and succeeded                          where the gang is one of a controller (FinishedCount)
+//	not bound, nominated to a node that is there  yes, unless it is expendable
+//	bound, and failed or deleted                  no
 func (d *Room) countPlaced(known map[string]*Gang) {
 	of := map[*cluster.Class]*Gang{}
 	for _, p := range d.Snapshot.Objects.Pods {

@@ -13,6 +13,13 @@ import (
 )
 
 // Incoming is a group and its machines that are coming or being added.
+//
+//	number               machine                                                name
+//	0 to expects-1       coming: what the cloud makes, or was asked for         comingName
+//	expects to Opened-1  added by this cycle, or opened to try it               [NewName]
+//	from expects on      late, if pods wait for it: see [Arrivals.PlaceOnLate]  comingName
+//
+// Package grow takes Opened back when it closes the last machines that it opened, as zones take turns by it.
 type Incoming struct {
 	*node.GroupFacts
 	Coming    int                             // machines that are expected and have no Ready node yet
@@ -51,6 +58,7 @@ func (b *byHandle) Set(h scheduling.Handle, st *Incoming) {
 }
 
 // ZonesAfter are how many machines the group has in each zone when all that are opened are there, nil for a group that spans none.
+// It goes into [action.SetCapacity], and from there into [memory.GroupMemory]: machines that come up in other zones are noticed by it.
 func (st *Incoming) ZonesAfter() map[string]int {
 	if st.Rotation == nil {
 		return nil
@@ -67,6 +75,7 @@ func (st *Incoming) NextZone() string {
 }
 
 // Reaches is how many machines the group opens until n of them are in the zone: n for one that spans no zones.
+// Of a group that spans zones it is [farthest] at most.
 func (st *Incoming) Reaches(zone string, n int) int {
 	if st.Rotation == nil {
 		return n
@@ -99,6 +108,9 @@ func (st *Incoming) Sites() []string {
 
 // rotation is the order in which the machines of a group that spans zones come up in them: see [cluster.NextZone]. It says nothing but
 // that, so that whoever takes back what was opened need not take back what was asked of it.
+//
+// Azure puts a new machine of such a group into the zone that has the fewest. Sluice cannot ask for a zone, so a machine for a pod in zone
+// 2 may need another machine in zone 1 first (scenario zone-volume-takes-turns).
 type rotation struct {
 	Zones []string       // in which machines are expected to come up
 	known []string       // zones of the machines that are opened first: those in flight that are listed, then parked ones, which a growth starts
@@ -127,6 +139,7 @@ func (r *rotation) after(opened int) map[string]int {
 	for zone, n := range r.has {
 		all[zone] = n
 	}
+	// The machines in known are counted in has already: they are listed or parked.
 	for i := len(r.known); i < opened; i++ {
 		all[r.At(i)]++
 	}
@@ -134,6 +147,7 @@ func (r *rotation) after(opened int) map[string]int {
 }
 
 // farthest is as far as one looks for the turn of a zone.
+// A zone that is passed over has no turn: without a bound the search for it would not end.
 const farthest = 1000
 
 // until is how many machines have to be opened, after so many, until n of them are in the zone; [farthest] when it takes more or the zone
@@ -152,6 +166,8 @@ func (r *rotation) until(opened int, zone string, n int) int {
 
 // comingName names one of the machines of a group that are coming. They are numbered from 0 on: when one of them has come, the last
 // number is gone.
+// The names go into the memory with the places on these machines: see [memory.Places]. Neither comingName nor [NewName] is a name that a
+// node may have, as both have a colon.
 func comingName(g cluster.GroupID, number int) string {
 	return comingPrefix + string(g) + ":" + strconv.Itoa(number)
 }

@@ -21,6 +21,7 @@ type Machines struct {
 }
 
 // OnEmpty asks about an empty machine of the group in that zone, alone and for the moment.
+// Nothing of it stays: the machine is closed, no zone's turn is over, and no [Witness] hears of it.
 func (mc *Machines) OnEmpty(st *Incoming, zone string, ask func(h scheduling.Handle)) {
 	undo := mc.Check.Mark()
 	ask(mc.Check.Open(mc.Template(st, zone), "new machine of "+string(st.ID)))
@@ -28,6 +29,7 @@ func (mc *Machines) OnEmpty(st *Incoming, zone string, ask func(h scheduling.Han
 }
 
 // Words is numbers as a key of a map.
+// Each number takes 8 bytes. Two results are equal if the numbers are, and the lists are equally long.
 func Words(lists ...[]int64) string {
 	var b strings.Builder
 	for _, l := range lists {
@@ -43,6 +45,13 @@ func Words(lists ...[]int64) string {
 
 // OpenRoom shows the checker the room that will be there soon: nodes that are starting count as Ready, and machines that are
 // coming count as nodes such as their group's template says.
+//
+//	node                                 the checker sees
+//	left half way by cluster-autoscaler  it without that taint and cordon (scenario switch-over-pods-wait)
+//	starting: see [Arrivals.Arriving]    it as Ready, with the devices that it awaits (scenarios starting-node-counts, gpu-awaited)
+//	any other                            it as it is
+//
+// To show a node in another way, it removes the node and adds it again. That drops what was placed on it, so this comes before all placing.
 func (d *Room) OpenRoom() {
 	d.Arrivals.open()
 	for _, at := range d.Memo.Passing {
@@ -84,6 +93,7 @@ func (mc *Machines) equipped(n *cluster.Node) *corev1.Node {
 }
 
 // settled is the node without the taints of its present condition and without a cordon.
+// Which taints pass with the node's arrival, and which are lasting, is in [policy.Growth] (scenarios startup-taint, status-taint).
 func settled(n *corev1.Node, passing cluster.Taints) *corev1.Node {
 	out := n.DeepCopy()
 	out.Spec.Unschedulable = false
@@ -92,6 +102,7 @@ func settled(n *corev1.Node, passing cluster.Taints) *corev1.Node {
 }
 
 // Template is what machines of the group are opened like in that zone, with the daemons they will carry.
+// It is made once a cycle for each zone. Trials do not take it back, since it says nothing of places.
 func (mc *Machines) Template(st *Incoming, zone string) *scheduling.Template {
 	t := st.Templates[zone]
 	if t == nil {
@@ -110,6 +121,13 @@ func (mc *Machines) Template(st *Incoming, zone string) *scheduling.Template {
 
 // volumeLimit is how many volumes the group's next machine can attach: the most that kubelets of its nodes say of a driver, or said when
 // there were some, else what the cloud says of the size. 0 is no limit.
+//
+//	who says it                     when
+//	kubelets of the group's nodes   while it has such nodes (scenario disks-per-machine); this is remembered
+//	the memory                      when it has none, and its size is the same (scenario disks-fewer-than-described)
+//	the cloud's catalogue of sizes  otherwise (scenario disks-in-first-growth)
+//
+// The first call in a cycle reads all CSINodes.
 func (mc *Machines) volumeLimit(st *Incoming) int {
 	if mc.attach == nil {
 		mc.attach = map[cluster.GroupID]int{}
@@ -140,6 +158,7 @@ func (mc *Machines) volumeLimit(st *Incoming) int {
 }
 
 // slices are the device slices of a node of the group, which say what its next machine will have; nil when no node has any.
+// One node is enough: the group's machines are alike.
 func (mc *Machines) slices(g cluster.GroupID) []*resourcev1.ResourceSlice {
 	for _, s := range mc.Snapshot.Objects.ResourceSlices {
 		if s.Spec.NodeName == nil {

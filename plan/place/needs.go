@@ -7,6 +7,14 @@ import (
 )
 
 // Needs says why nodes are needed, by their names.
+//
+//	field    written by                                             its node
+//	Counted  placing; package remove, for gangs that are not whole  is not cordoned (S-16)
+//	Rescues  rescueNodes                                            is uncordoned in this cycle
+//	Booked   placing of virtual pods                                is not cordoned
+//	Spared   rescueNodes for virtual pods; headroom                 is uncordoned in this cycle, unless a person asked for its drain
+//
+// A pod counts on one node, the node of its place, so one pod keeps one node (scenario pending-pod-holds-one-node).
 type Needs struct {
 	Counted map[string]string        // the first pod that counts on it
 	Rescues map[string]string        // cordoned nodes that a pending pod takes back, with the pod
@@ -15,6 +23,7 @@ type Needs struct {
 }
 
 // Clone shares no map with these.
+// It is for trials, which are taken back.
 func (n *Needs) Clone() Needs {
 	return Needs{maps.Clone(n.Counted), maps.Clone(n.Rescues), maps.Clone(n.Booked), maps.Clone(n.Spared)}
 }

@@ -42,6 +42,14 @@ func (d *Room) demandPlaces() (further []*Demand) {
 // expelled are the pods that leave machines about which the cloud has announced that they stop: they want another place, though they run
 // still, since a disruption budget may keep them where they are until they have one. Pods that the policy keeps are not among them: they
 // may end in time. Where the pods were is pretended to be free of them.
+//
+//	case                                         why no place is sought for the pod
+//	what is announced does not stop the machine  the pod stays where it is
+//	the notice cannot be read                    anybody who may write to the node may have put it there (scenario notice-unclear)
+//	the node has been silent for five minutes    Kubernetes has deleted the pod (scenario notice-outlives-machine)
+//	a daemon's pod, or one that is deleted       it has no other place to find
+//	an expendable pod                            nothing is done for it
+//	a pod that the policy keeps                  it may end before the machine stops
 func (d *Room) expelled() []*cluster.Pod {
 	var all []*cluster.Pod
 	for _, n := range d.Memo.Noticed {

@@ -29,6 +29,12 @@ import (
 
 // PlacePending finds room for pods that wait: on nodes that are there; on cordoned nodes, which a pod takes back; on
 // machines that are coming. Pods that are left want a machine.
+//
+//	left over                            what becomes of it
+//	a pod that the scheduler has judged  it has no verdict yet: package grow adds a machine, or says why none helps
+//	a pod that consumes a request        waits: the request asks for its room
+//	a pod of another scheduler           waits for the word of that scheduler (scenario other-scheduler)
+//	a pod of the default scheduler       waits until the scheduler has looked at it
 func (d *Room) PlacePending() {
 	if len(d.Wanting()) == 0 {
 		return
@@ -50,6 +56,12 @@ func (d *Room) PlacePending() {
 }
 
 // FindPlaces finds places on what was lined up, and on cordoned nodes.
+//
+//	step                                      why there
+//	kept places, then new ones, band by band  a pod keeps nothing that a pod of a higher priority needs
+//	cordoned nodes                            cheaper and faster than a machine (scenario rescue), but its removal ends
+//	pods wait their turn                      only pods that no node takes: a pod that fits a node is not held back
+//	coming machines                           last: pods that a node takes leave these to others
 func (d *Room) FindPlaces() {
 	for _, band := range d.bands() {
 		keepPlaces(d.There, band, onThere, d.PlaceThere)
@@ -84,6 +96,14 @@ func (d *Room) fitsNode(h scheduling.Handle) reason.Reason {
 
 // rescueNodes lets pods take back cordoned nodes whose machine is not being deleted yet. Every such node that any
 // waiting pod fits is taken back, one after the other, the one cordoned last first: it has lost least.
+//
+//	cordoned node                                  taken back
+//	a person asked for its drain                   no: pods that wait do not undo what a person asked for
+//	its machine does not run, or is being deleted  no: it is too late
+//	not Ready                                      no: it would not run the pod
+//	its machine was parked and is started again    yes, as if running (scenario parked-started-at-once)
+//
+// A node that no pod took is put back as it was, so that it is no room for those who are placed later.
 func (d *Room) rescueNodes() {
 	type leaving struct {
 		node  *cluster.Node
@@ -122,6 +142,7 @@ func (d *Room) rescueNodes() {
 			restore()
 			continue
 		}
+		// From here on it is room as any other: package grow asks this row again.
 		d.There.Append(h)
 	}
 }

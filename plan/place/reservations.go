@@ -11,6 +11,18 @@ import (
 )
 
 // Reservations are the places of the last cycle, which pods keep until they are bound.
+//
+// Without them, each cycle would put each pod on the first machine that takes it. Pods would share the coming machines otherwise than these
+// were chosen, some would be left over, and further machines would be bought for them (S-34).
+//
+//	place in the last cycle      now                                 the place
+//	on a node                    the node is there                   is kept while the pod fits
+//	on a node                    the node has gone                   is lost: the pod looks for room anew
+//	on a coming machine          as many are coming                  is kept
+//	on a coming machine          one fewer is coming: it has joined  moves to a new node of the group, see moveIn
+//	on a machine that was added  it is coming                        is kept: Remember wrote it down by the name that it has now
+//
+// Places belong to a class, not to its pods: the oldest pod of the class takes the first place.
 type Reservations struct {
 	*node.View
 	*Queue
@@ -37,6 +49,7 @@ func (rs *Reservations) give() {
 	for _, pairs := range last.Of {
 		seats += len(pairs) / 2
 	}
+	// All seats are in one array: a backlog of 100,000 pods has tens of thousands of them.
 	arena := make([]scheduling.Seat, 0, seats)
 	byKey := map[cluster.Key]*reserved{}
 	for _, dm := range rs.room.Demands {
@@ -86,6 +99,8 @@ func (rs *Reservations) stayed(last *memory.Places) []scheduling.Handle {
 
 // moveIn has what was meant for machines that are coming no longer follow them: each to a node of its group that is in no list of nodes yet
 // and carries nothing but daemons, the youngest first.
+//
+// Nothing tells which machine a new node was, as machines that are coming have numbers only. Any of them serves: they are alike.
 func (rs *Reservations) moveIn(names []string, on []scheduling.Handle) {
 	homeless := map[cluster.GroupID][]int{}
 	for i, name := range names {
@@ -129,6 +144,7 @@ func (rs *Reservations) moveIn(names []string, on []scheduling.Handle) {
 
 // keepPlaces lets pods of these demands keep their places on nodes of the row. Of several demands of one class those that come later have
 // what is left.
+// A place that the pods do not fit any more is skipped: [scheduling.Row.Keep] checks each. These pods look for room as the others do.
 func keepPlaces(row *scheduling.Row, demands []*Demand, of func(b *reserved) *[]scheduling.Seat, kept func(dm *Demand, h scheduling.Handle, n int)) {
 	for _, dm := range demands {
 		if dm.reserved == nil {
@@ -222,6 +238,8 @@ func (rs *Reservations) usedNodes() []used {
 }
 
 // added are the machines that this cycle adds, with the names that they will have when they are coming.
+//
+// Package grow may have closed some of these machines, so the numbers have gaps. In the next cycle they are numbered without gaps.
 func (rs *Reservations) added() map[scheduling.Handle]string {
 	names := map[scheduling.Handle]string{}
 	for _, st := range rs.room.groups {

@@ -8,6 +8,18 @@ import (
 )
 
 // Room finds places for pods that wait.
+//
+//	part          answers
+//	Queue         which pods wait, and the verdict on each
+//	Needs         which node is needed, and by whom
+//	Machines      what the next machine of a group is like
+//	Arrivals      which machines are expected, and which nodes are starting
+//	Reservations  which places pods keep from the last cycle
+//	RunTimes      how long pods run, and how long machines boot
+//	Unbound       which pods their schedulers do not bind
+//	backlogs      which pods wait their turn
+//
+// Package grow embeds it and goes on with it. To take a trial back, it copies this struct and all that placing changes beneath it.
 type Room struct {
 	*node.View
 	*Queue

@@ -8,6 +8,7 @@ import (
 
 // PlaceOn places pods on the first node of the row that takes them and tells found how many each node got. Pods that mind others are tried
 // again as long as others find a place, since those may be whom they waited for.
+// It ends, since each further pass places at least one pod.
 func (d *Room) PlaceOn(row *scheduling.Row, demands []*Demand, found func(dm *Demand, h scheduling.Handle, n int)) {
 	for again := false; ; again = true {
 		placed := 0
@@ -23,6 +24,7 @@ func (d *Room) PlaceOn(row *scheduling.Row, demands []*Demand, found func(dm *De
 }
 
 // LineUp tells nodes that are there from those that are coming, in the order of names unless another one is given.
+// Buffers call for it once more: machines that this cycle has added by then are among those that are coming.
 func (d *Room) LineUp(order func(a, b scheduling.Handle) int) {
 	handles := d.Check.Handles()
 	if order != nil {
@@ -39,6 +41,7 @@ func (d *Room) LineUp(order func(a, b scheduling.Handle) int) {
 }
 
 // bands are the demands that are placed before others, whatever else there is: by whether their room was promised, and by their priority.
+// [Room.Order] sorts the pods that wait by both, so each of their bands is one part of the list.
 func (d *Room) bands() [][]*Demand {
 	var all [][]*Demand
 	from := 0

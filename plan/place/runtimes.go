@@ -16,6 +16,8 @@ import (
 )
 
 // RunTimes are how long pods run, as far as that was learned.
+// Without a drain target nothing is learned. With one, backlogs ask for them, and package remove asks when the work on a quiescing node
+// ends.
 type RunTimes struct{ *node.View }
 
 // wider names what an owner is one of, the nearest first: the owners whose names differ only in a number at the end, as those of Jobs of
@@ -61,6 +63,14 @@ func (l *learning) put(owner string, r memory.RunTime) {
 }
 
 // noticeEnds counts the runs that have ended.
+//
+//	watched pod                                  what becomes of it
+//	on its node, not deleted                     is watched on
+//	on its node, deleted by somebody             is dropped: it did not end by itself
+//	not there, and its node is gone or cordoned  is dropped: it may have been evicted
+//	not there, on a node that takes pods         has ended: counts for its owner, its series and its namespace
+//
+// The ends are sorted, as a mean depends on the order of its runs: the same inputs have to give the same plan.
 func (l *learning) noticeEnds() {
 	type end struct {
 		owner string
@@ -153,6 +163,7 @@ func sortedKeys[K ~string, V any](m map[K]V) []K {
 
 // RunTime is how long pods of the class are expected to run: what they say themselves, else what earlier pods of their owner took, else
 // those of owners like it; 0 when nobody knows.
+// A pod says it by the annotation sluice.dev/run-time. It is asked for a class, so all pods of the class have one answer.
 func (rt *RunTimes) RunTime(of *cluster.Class) time.Duration {
 	if run := policy.RunTime(of); run > 0 {
 		return run
@@ -176,6 +187,7 @@ func (rt *RunTimes) RunTime(of *cluster.Class) time.Duration {
 const usualBoot = 3 * time.Minute
 
 // BootTime is how long machines take from their request to their node: the median of those that are there.
+// A machine that took longer than the provision time is left out, as in [node.View.LearnBoots].
 func (rt *RunTimes) BootTime() time.Duration {
 	var took []time.Duration
 	for _, n := range rt.Snapshot.Nodes {

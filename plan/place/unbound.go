@@ -17,6 +17,7 @@ import (
 )
 
 // Unbound are pods that fit a node and that their schedulers do not bind.
+// One pod whose scheduler nobody runs must not keep a node for days (scenario pod-of-no-scheduler). The states are at [memory.Unbound].
 type Unbound struct {
 	*node.View
 	*Queue
@@ -31,6 +32,15 @@ const (
 )
 
 // leave leaves the pods that their schedulers have not bound in time to nodes that they fit (S-16).
+//
+//	pod that waits, in this order                next
+//	nothing is remembered of it                  [Unbound.Remember] begins with it, at the end of the cycle
+//	left, and its scheduler has judged it since  forgotten: a scheduler is there, so the pod counts again
+//	left, and the rest is not over               stays left
+//	left, and the rest is over                   tried: Rest stays, and doubles next time (scenario pod-turned-down-where-it-fits)
+//	holds, for less than [policy.Binds]          holds on
+//	holds, for longer                            left for 10 minutes, then for twice as long as last, at most a day
+//	tried                                        as it was; Remember has it hold once it fits a node
 func (ub *Unbound) leave() {
 	if len(ub.Memory.Unbound) == 0 {
 		return
@@ -83,6 +93,15 @@ func (ub *Unbound) isLeft(at int, p *cluster.Pod) bool {
 }
 
 // Remember remembers since when pods have fitted nodes that are there.
+//
+//	pod that waits                             remembered
+//	left                                       as it is
+//	fits a node, older than a minute, no gate  holds since now, or since it did
+//	fits a node, and is known                  as it is
+//	fits none, and was never left              nothing: its time begins anew when it fits a node
+//	fits none, and was left once               Rest and Refused, not Since
+//
+// A pod is left out in its first minute: most are bound in that time, and nothing is written down for them.
 func (ub *Unbound) Remember() {
 	was := ub.Memory.Unbound
 	if len(was) == 0 && len(ub.Counted)+len(ub.Rescues) == 0 {
@@ -120,6 +139,7 @@ func (ub *Unbound) Remember() {
 }
 
 // refusedWith are these groups and those on whose nodes pods such as this one had their places in the last cycle.
+// It reads the places of the last cycle, before [Reservations.Remember] replaces them. Even entries of a list are nodes, odd ones counts.
 func (ub *Unbound) refusedWith(refused []cluster.GroupID, p *cluster.Pod) []cluster.GroupID {
 	last := ub.Memory.Places
 	if last == nil {

@@ -8,6 +8,7 @@ import (
 )
 
 // TopologiesOf are the labels by whose values such pods have to be spread, near others or away from them.
+// Constraints that the scheduler may break are left out, as they buy no machine (scenario preferences-buy-nothing).
 func TopologiesOf(spec *corev1.PodSpec) []string {
 	var keys []string
 	for _, t := range spec.TopologySpreadConstraints {
@@ -31,6 +32,11 @@ func TopologiesOf(spec *corev1.PodSpec) []string {
 }
 
 // rotate finds the order in which the group's machines come up, nil for a group that spans no zones.
+//
+//	machine                   zone
+//	listed, coming, not late  what the list says; where it says nothing, by turn
+//	parked                    its own: a growth starts parked machines before it makes new ones
+//	beyond those              by turn: see [cluster.NextZone]
 func (mc *Machines) rotate(st *Incoming) *rotation {
 	if !st.Spans() || st.Template == nil {
 		return nil
@@ -51,6 +57,7 @@ func (mc *Machines) rotate(st *Incoming) *rotation {
 
 // zonesOf are the zones in which the group's next machines are expected: all of its zones but those that are passed over, while another is
 // left.
+// Package grow writes Astray when machines came up elsewhere (scenario zone-deviates). If all zones are passed over, none is.
 func (mc *Machines) zonesOf(st *Incoming) []string {
 	zones := slices.DeleteFunc(slices.Clone(st.Zones), func(zone string) bool {
 		until := mc.Memory.Groups[st.ID].Astray[zone].Until

@@ -21,6 +21,17 @@ const (
 )
 
 // noteAborted remembers that a node is given back whose pods were being evicted, from then on.
+//
+// evicts is when the pause after the cordon ends and evictions begin. What counts:
+//
+//	given back                                         counts
+//	it was cordoned as idle, quiescing or on request   no
+//	before evictions began                             no: no pod was moved
+//	more than a minute after its last eviction         no: the pods have found places, what comes is another need
+//	it was cordoned before the last one that counted   no: drains that ran side by side count once
+//	any other                                          yes
+//
+// The backoff is twice as long as the last one, a day at most, if the last one ended less than its own length ago.
 func (ev *evictions) noteAborted(st *candidate, evicts time.Time) {
 	r, m := st.Removal, ev.Memory.Groups[st.Group]
 	switch r.Why {
@@ -40,6 +51,8 @@ func (ev *evictions) noteAborted(st *candidate, evicts time.Time) {
 }
 
 // backsOff says that nodes of the group are not emptied now because that came to nothing lately, nil when they may be.
+//
+// It holds underused nodes and savings alone: nobody is evicted from an idle node.
 func (ev *evictions) backsOff(st *candidate) *reason.Reason {
 	b := ev.Memory.Groups[st.Group].AbortedDrain
 	if !ev.Now.Before(b.Until) {
@@ -61,6 +74,9 @@ func cordonedBy(said, now time.Time) time.Time {
 }
 
 // noticeCordons remembers by when the nodes were cordoned, and forgets the others.
+//
+// A node that was given back and cordoned again has another time in its taint: its pause begins anew, and a rest after a failed eviction
+// ends.
 func (ev *evictions) noticeCordons(on []*candidate) {
 	var all map[string]memory.Cordoned
 	for _, st := range on {

@@ -11,6 +11,19 @@ import (
 )
 
 // candidate is a node of a managed group within one cycle, about which its facts are not the last word.
+//
+// Fields are zero until their writer has run in this cycle:
+//
+//	field       written by                                   read for
+//	wait        queue.order, for idle and underused nodes    whether its time has come
+//	pinned      Advance, for idle nodes                      whether others may move there
+//	kept        nodes.keep                                   whether its time begins anew
+//	going       cordons.goes                                 no pods move there, nothing counts on it
+//	counted     traffic.count                                giveBack, to take back what was counted
+//	exit        traffic.count; emptied clears Idle           the budgets of the safety contract
+//	passedOver  places.fitsPending                           asking only once a cycle
+//
+// Consolidation makes candidates of its own for nodes that are used too much to go, see moveable.
 type candidate struct {
 	*node.Facts
 	group *Outgoing // nil when it is of none that is managed
@@ -25,6 +38,8 @@ type candidate struct {
 }
 
 // Outgoing is a group and its machines that leave.
+//
+// Nothing of it outlasts the cycle: nodes and the list of machines tell the next one.
 type Outgoing struct {
 	*grow.Order
 	leaving    int // machines that still count as capacity and are cordoned, about to be, or being cleaned up
@@ -34,6 +49,8 @@ type Outgoing struct {
 }
 
 // wait is how a node's timers stand.
+//
+// removable is remembered from cycle to cycle, since is not. They differ for a node that is not Ready: its limit runs from when that began.
 type wait struct {
 	removable time.Time // since when it could go without a break
 	since     time.Time // since when its limit runs: no earlier than removable
@@ -41,6 +58,9 @@ type wait struct {
 }
 
 // exitOf is the machine of a node that is cordoned for that reason.
+//
+// why is the word of the removal taint; "" asks about the min alone. Idle and Person let a machine go without the budget of emptied nodes
+// (S-19). A machine that failed is deleted, also by a group that parks.
 func exitOf(st *candidate, why string) node.Exit {
 	e := node.Exit{Verb: fleet.Delete, Target: fleet.Target{UID: fleet.UID(st.Instance.UID), ID: string(st.Instance.ID), Clear: true, Idle: why == cluster.Idle, Person: why == cluster.AskedFor}}
 	if st.group.Parks && st.Instance.State != cluster.StateFailed {

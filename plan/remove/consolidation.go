@@ -20,6 +20,18 @@ const (
 )
 
 // consolidation moves pods to where the same runs for less.
+//
+// One node at a time; what is remembered is [memory.Consolidation]:
+//
+//	state    evidence                      next
+//	none     Node is ""                    found, when a saving pays and nothing else is on its way
+//	found    Node and Since                asked, once it has paid for as long as a node must be unneeded; none when it pays no more
+//	asked    Asked, and Group              cordoned, once the replacement is Ready and the pods still fit; none when they do not, or when
+//	                                       twice the provision time is over
+//	cordoned Stepped                       none, when the node is gone, given back, or after the same time
+//
+// The node is not touched before its replacement is Ready: one that never joins costs no pod its place (scenario
+// consolidation-replacement-fails). A replacement that is not used goes as any idle machine does.
 type consolidation struct {
 	*cordons
 	growth *grow.Growth
@@ -35,6 +47,8 @@ func (cn *consolidation) reserved(n *cluster.Node) bool {
 }
 
 // came says whether a node may be the replacement that a consolidation waits for.
+//
+// Kubernetes keeps the creation time of a node in whole seconds, so that Asked is cut to one as well.
 func (cn *consolidation) came(n *cluster.Node) bool {
 	return cn.reserved(n) && !n.Object.CreationTimestamp.Time.Before(cn.Memory.Consolidation.Asked.Truncate(time.Second))
 }
@@ -69,6 +83,16 @@ func (cn *consolidation) begin() {
 }
 
 // goOn waits for the replacement, and empties the node when it is there.
+//
+//	found                                                        does
+//	the node is gone, or twice the provision time is over        gives up
+//	it is cordoned                                               waits: advance goes on with it
+//	it was cordoned, and has been given back                     gives up
+//	it may go without a saving, or not at all                    gives up
+//	no replacement is Ready                                      waits
+//	its pods fit nowhere: others took the replacement            gives up
+//	the safety contract (S-19: another node was emptied)         waits
+//	none of these                                                cordons it
 func (cn *consolidation) goOn(c memory.Consolidation) memory.Consolidation {
 	at := slices.IndexFunc(cn.Snapshot.Nodes, func(n *cluster.Node) bool { return n.Name() == c.Node })
 	if at < 0 || cn.Now.After(c.Asked.Add(consolidationEndsLate*cn.Policy.Growth.Node.ProvisionTime)) {
@@ -110,6 +134,18 @@ func (cn *consolidation) empty(st *candidate, c memory.Consolidation) memory.Con
 }
 
 // findSaving looks for the first saving that pays, and acts on it when it has been one for as long as a node must be unneeded.
+//
+//	best saving                                   does               how long it has paid
+//	there is none, or something is on its way     nothing            is forgotten
+//	it is worth no more than it costs             says so            is forgotten
+//	its day is spent (consolidation-day-spent)    waits              is forgotten
+//	it is another node's than before              waits              begins now
+//	it has paid for less than the node's limit    waits              goes on
+//	the safety contract forbids it                waits              goes on
+//	it needs no machine more                      cordons the node
+//	it needs one                                  asks for it
+//
+// The last two charge the day's count, also when the saving is given up later.
 func (cn *consolidation) findSaving(c memory.Consolidation) memory.Consolidation {
 	if !cn.restful() {
 		return c.Over()
@@ -172,8 +208,8 @@ func (cn *consolidation) replace(s *saving) {
 	cn.nodes.judge(s.st, action.NodeKeep, reason.New(reason.ConsolidationWaits, reason.Node(name), "group", g.ID, "saving", grow.Dollars(s.usd)))
 }
 
-// restful says whether nothing is on its way: no pod waits, no machine comes or goes, no node is cordoned or
-// will be when its time has come, and no node has been promised to the pods of another.
+// restful says whether nothing is on its way: no pod waits, no machine comes or goes, no node is cordoned or will be when its time has
+// come. Nor has a node been promised to the pods of another.
 func (cn *consolidation) restful() bool {
 	if len(cn.Snapshot.Pending) > 0 || len(cn.Steps) > 0 || len(cn.taints.soon) > 0 {
 		return false

@@ -23,6 +23,8 @@ type cordons struct {
 }
 
 // step counts a node that is cordoned for that reason.
+//
+// Where its group's deletion is under way or waits, an idle node goes with the next request: it holds up no other node.
 func (co *cordons) step(st *candidate, why string) {
 	if co.traffic.count(st, why); co.deletions.queued(st) {
 		co.traffic.ready()
@@ -30,6 +32,8 @@ func (co *cordons) step(st *candidate, why string) {
 }
 
 // goes says that a node leaves: nothing counts on it any more.
+//
+// Each later question of the cycle is answered without the node: headroom, the cluster's minimum, quorum, destinations.
 func (co *cordons) goes(st *candidate) {
 	st.going = true
 	st.group.Headroom.Lose(st.Name())
@@ -45,6 +49,8 @@ func (co *cordons) cordon(st *candidate, why string, because reason.Reason) {
 		co.evictions.empties(st)
 	}
 	co.goes(st)
+	// A pinned node may be among the destinations already. Other idle nodes are none, and underused ones are shut when their own pods have
+	// left.
 	if st.pinned && co.places.found != nil {
 		if h, present := co.Check.Handle(st.Name()); present {
 			co.places.found.Shut(h) // its group can spare it after all
@@ -58,11 +64,15 @@ func (co *cordons) cordon(st *candidate, why string, because reason.Reason) {
 // taint has the removal taint put on the node, with the reason for which it is to leave.
 func (co *cordons) taint(st *candidate, why string, because reason.Reason) {
 	removal := cluster.Removal{Since: co.Now.Truncate(time.Second), Why: why}
+	// Work goes on where a node quiesces: load balancers are told only when it leaves.
 	exclude := why != cluster.RunsDry && co.Policy.Removal.Delay.Exclusion > 0
 	co.act(action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: exclude, Because: because})
 }
 
 // giveBack uncordons a node.
+//
+// The action bears the first reason, the verdict all of them. traffic.drains still counts a drain that this ends: another one begins in
+// the next cycle at the earliest.
 func (co *cordons) giveBack(st *candidate, because ...reason.Reason) {
 	if st.counted {
 		co.traffic.uncount(st, co.nodes.outstays(st))

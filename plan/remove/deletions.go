@@ -21,6 +21,8 @@ const (
 )
 
 // gathering is the machines of one group that are about to leave.
+//
+// Durations in soon are from the cycle's time on. A machine is either in ready or in soon. since is zero while none is ready.
 type gathering struct {
 	takes time.Duration   // a deletion, as far as anybody knows
 	ready int             // for deletion now
@@ -45,6 +47,15 @@ type deletions struct {
 }
 
 // gatherLeaving finds out which groups' deletions wait for further machines, and until when.
+//
+//	node                                                    counts as
+//	cordoned and empty, its pause is over                   ready
+//	cordoned and empty, in its pause                        soon, when that ends
+//	idle and Ready, its group has a ready one, its time     soon, when its time has come and its own pause is over
+//	is over within two minutes, and nothing else holds it
+//	any other                                               nothing
+//
+// free says of an idle node that neither a pause nor a row of standing holds it. The contract counts idle nodes in a copy alone.
 func (dl *deletions) gatherLeaving(on, idle []*candidate, free func(*candidate) bool) {
 	dl.noticeDeletions()
 	pause, all := dl.Policy.Removal.Pause(), map[*Outgoing]*gathering{}
@@ -82,6 +93,8 @@ func (dl *deletions) gatherLeaving(on, idle []*candidate, free func(*candidate) 
 }
 
 // noticeDeletions remembers how long deletions took that are over.
+//
+// Took is from when the cloud accepted it until the cycle that sees none of the group's machines being deleted in a newer, complete read.
 func (dl *deletions) noticeDeletions() {
 	for _, g := range dl.Snapshot.Groups {
 		m := dl.Memory.Groups[g.ID]
@@ -133,6 +146,9 @@ func (g *gathering) until(now time.Time, atOnce int, pause time.Duration) time.T
 }
 
 // waits is how long all machines wait together for the request that names them, when the next one goes out after that time.
+//
+// An example: two machines are ready, a third one will be in 10 s, and deletions take 60 s. If the request goes out now, the third one
+// waits 50 s for the next. If it goes out in 10 s, two wait 10 s each, and the third one not at all. 20 s are less: the request waits.
 func (g *gathering) waits(after time.Duration) time.Duration {
 	sum := time.Duration(g.ready) * after
 	for _, at := range g.soon {

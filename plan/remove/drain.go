@@ -9,6 +9,19 @@ import (
 )
 
 // drain evicts what still has to leave a cordoned node, and gives the node back when something may not or cannot leave.
+//
+// wait is until when the pause after the cordon lasts. The first row that holds decides:
+//
+//	found                                          node                   group's aborted-drain backoff
+//	a pod may not be evicted, or has no place      given back             begins, unless another process began the drain
+//	a budget holds a pod, and a pod is late        given back             begins
+//	a pod is late                                  given back             begins
+//	the pause lasts                                waits                  -
+//	the budget of emptied nodes is spent (S-19)    waits                  -
+//	otherwise                                      pods are evicted       -
+//
+// A budget alone holds nothing up before the deadline: the pods that it does not hold leave (scenario drain-deadline). Places are looked
+// for in each cycle: a new pod may have taken them (drain-given-up-waits). noteAborted says which drains count.
 func (d *Removal) drain(st *candidate, wait time.Time) {
 	about := reason.Node(st.Name())
 	draining := reason.New(reason.NodeDraining, about, "pods", len(st.Movers))
@@ -45,6 +58,9 @@ func (d *Removal) drain(st *candidate, wait time.Time) {
 
 // drainAsked evicts what may go from a node that a person has asked for, as disruption budgets let it, and waits for the rest without an
 // end: work that the policy keeps comes to its own.
+//
+// Neither a deadline nor places are asked: what has no place makes a group grow (scenario person-drains). The budget of emptied nodes
+// (S-19) does not hold it either, but counts it.
 func (d *Removal) drainAsked(st *candidate, wait time.Time) {
 	because := []reason.Reason{reason.New(reason.NodeDraining, reason.Node(st.Name()), "pods", len(st.Movers))}
 	if d.Now.Before(wait) {

@@ -36,6 +36,10 @@ func (ev *evictions) empties(st *candidate) {
 
 // received says whether a pod runs on the node that a drain has made homeless since then. What was seen of the node before is no evidence
 // that it may go with that pod: else the pod would be moved again at once.
+//
+// since is when the node's time began; a pod that was there by then is no news. Which pod of a drain came where is not known, since its
+// controller makes it under another name. So any pod counts that was made within a minute of an eviction elsewhere (scenario
+// moved-pod-stays).
 func (ev *evictions) received(st *candidate, since time.Time) bool {
 	if len(ev.Memory.Emptied) == 0 {
 		return false
@@ -68,6 +72,12 @@ func (ev *evictions) forgetEmptied() {
 func (ev *evictions) begunBefore(st *candidate) bool { return st.Removal.Since.Before(ev.Memory.Since) }
 
 // late says which of the node's pods has not left in its time and ends the drain, nil when none does.
+//
+//	what the pod or the operator says then   the pod is late
+//	wait                                     never
+//	force, and it was told to end            never: [policy.Policy.Outlasted] lets the machine go with it
+//	force, and it was not told to end        yes
+//	abort                                    yes
 func (ev *evictions) late(st *candidate) *reason.Reason {
 	r := ev.Policy.Removal
 	for _, p := range st.Movers {
@@ -87,6 +97,15 @@ func (ev *evictions) late(st *candidate) *reason.Reason {
 
 // evict evicts those of a node's pods whose turn it is, as disruption budgets let them, and says why it evicts and what waits. Pods of a
 // later turn leave when these are gone.
+//
+//	case                                      does
+//	a notice stands on the node               nothing: notices.expel evicts its pods, with the grace that is left
+//	the last eviction from it failed          waits, longer each time (S-31, scenario evictions-forbidden)
+//	a pod of a later turn, or told to end     waits for it (scenarios drain-in-bands, critical-pods-last)
+//	a budget holds it now                     says so, and tries in the next cycle
+//	any other pod                             evicts it, and consumes its budget
+//
+// Consumed budgets keep the other pods of the cycle from being refused by the API server.
 func (ev *evictions) evict(st *candidate, pods []*cluster.Pod, why reason.Reason) []reason.Reason {
 	because := []reason.Reason{why}
 	if _, stops := stopping(st.Node); stops {
@@ -141,6 +160,8 @@ func (ev *evictions) evictionRests(st *candidate) *reason.Reason {
 }
 
 // returning are the pods that go with the machine of the node, or would if it were on its way out, since they would come back to it.
+//
+// An eviction would not help: the cordoned node is the emptiest, so that the scheduler puts the new pod there (pod-returns-to-its-node).
 func (ev *evictions) returning(st *candidate) []*cluster.Pod {
 	if !st.Clings {
 		return nil
@@ -160,6 +181,9 @@ func (ev *evictions) returning(st *candidate) []*cluster.Pod {
 
 // clung says which pod that goes with the machine may not go now: its controller speaks for it, or a disruption budget lets fewer go than
 // would at once. Nil when all may.
+//
+// Such pods end together, with the machine. So each budget is counted down over all of them. It begins with what earlier nodes of the
+// cycle and machines that are being deleted have left of it (scenario pod-returns-budget).
 func (ev *evictions) clung(st *candidate) *reason.Reason {
 	all := ev.returning(st)
 	if len(all) == 0 {

@@ -22,9 +22,22 @@ type holds struct {
 	unhealthy *reason.Reason // why nothing may be removed at all, nil when all is well
 }
 
-// standing are the reasons for which a node is not cordoned however long it waits, in the order in which they are asked. A node that a person
-// has asked for waits for some of them alone: neither its use nor a pod that waits speaks for it. Costly questions come last, and the first reason
-// wins.
+// standing are the reasons for which a node is not cordoned however long it waits, in the order in which they are asked. A node that a
+// person has asked for waits for some of them alone: neither its use nor a pod that waits speaks for it. Costly questions come last, and
+// the first reason wins.
+//
+//	row                  scenario                       besides
+//	removal is enabled   removal-switched-off
+//	not paused           paused-group
+//	Ready                unready-stays                  only where --scale-down-unready-enabled=false: a person is to look at it
+//	cluster is healthy   unhealthy-cluster              it is not while the right to change nodes is missing, too (right-missing)
+//	group is known       partial-list
+//	min                  min-reached                    the min counts Ready nodes (S-44, min-counts-ready)
+//	quorum               control-plane-opted-in         S-17
+//	pods that go along   pod-returns-budget             nobody evicts them, so that their budgets are asked here (S-15)
+//	pods that wait       pending-pod-holds-one-node     S-16
+//	headroom             headroom-machines
+//	cluster's minimum    minimum-kept, gpu-total
 var standing = []struct {
 	rule  string
 	asked bool // it holds a node that a person has asked for as well
@@ -68,8 +81,12 @@ func (hd *holds) forbidden(st *candidate) []reason.Reason {
 	return nil
 }
 
-// crowded says that as many nodes are on their way out as may be at once, nil when one more may. One that is deleted together with others of
-// its group counts as none.
+// crowded says that as many nodes are on their way out as may be at once, nil when one more may. One that is deleted together with others
+// of its group counts as none.
+//
+//	limit                               holds
+//	--max-scale-down-parallelism        every node, but no empty one whose group's deletion is awaited anyway (parallel-removals)
+//	--max-drain-parallelism             nodes that pods have to leave
 func (hd *holds) crowded(st *candidate) (block []reason.Reason) {
 	if !hd.deletions.queued(st) {
 		block = full(st, hd.traffic.inFlight, hd.Policy.Removal.Parallelism)
@@ -90,6 +107,8 @@ func full(st *candidate, inFlight, most int) []reason.Reason {
 
 // unrepaired says whether the node is not Ready, would go for that by now, and nothing but its group's min is in the way: nobody replaces
 // it. It is counted.
+//
+// Of the reasons for a min only these two count: with the others machines are coming, not listed or not Ready.
 func (hd *holds) unrepaired(st *candidate, because []reason.Reason) bool {
 	if st.Ready || len(because) == 0 || because[0].Code != reason.GroupAtMin && because[0].Code != reason.GroupBelowMin || hd.Now.Before(st.since.Add(hd.queue.limitOf(st))) {
 		return false
@@ -103,7 +122,13 @@ func (hd *holds) lasting(st *candidate) reason.Reason {
 	return reason.New(reason.NodeUnrepaired, reason.Node(st.Name()), "age", hd.queue.idleFor(st), "limit", hd.queue.limitOf(st), "instance", st.Instance.ID)
 }
 
-// notYet says why a node that may be cordoned has to wait, nil when it may do so now; empty when its time has not come, see [queue.limitOf].
+// notYet says why a node that may be cordoned has to wait, nil when it may do so now. The answer is empty, and not nil, when its time has
+// not come, see [queue.limitOf]: the caller tells for how long it waits.
+//
+//	keeps it          until
+//	its time          since and the limit of its group
+//	a pause           the last growth, deletion or failed cordon is long enough ago (scenarios growth-delays-removal, cordon-fails)
+//	a turn            fewer nodes are on their way out, see crowded
 func (hd *holds) notYet(st *candidate) []reason.Reason {
 	if due := st.since.Add(hd.queue.limitOf(st)); hd.Now.Before(due) {
 		hd.Wake(due)
@@ -116,6 +141,8 @@ func (hd *holds) notYet(st *candidate) []reason.Reason {
 }
 
 // clusterMinimum says which minimum of the whole cluster the node's leaving would break.
+//
+// Cores and GiB are compared with the capacity of the nodes that exist, foreign ones included. Machines that are coming do not count.
 func (hd *holds) clusterMinimum(st *candidate) *reason.Reason {
 	r := &hd.Policy.Removal
 	if r.Keep.Cores == 0 && r.Keep.MemoryGiB == 0 && len(hd.Policy.Growth.Max.GPUs) == 0 {
@@ -162,6 +189,7 @@ func (hd *holds) quorum(st *candidate) *reason.Reason {
 		if n.Object == st.Object || !cluster.ControlPlane(n.Object) {
 			continue
 		}
+		// While another one is on its way out this one waits, whatever the quorum is.
 		_, leaves := cluster.RemovalOf(n.Object)
 		if other := hd.nodes.states[at]; leaves || other != nil && other.going || n.Instance != nil && n.Instance.State == cluster.StateDeleting {
 			return new(reason.New(reason.ControlPlaneTurn, about, "other", n.Name()))

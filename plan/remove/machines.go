@@ -12,6 +12,8 @@ import (
 )
 
 // machines are those without a node, and Node objects without a machine.
+//
+// Here nothing is drained: a machine without a node is judged by its state and by time, a Node object by the ledger of machines.
 type machines struct {
 	*node.View
 	*orders
@@ -21,8 +23,10 @@ type machines struct {
 	deletions *deletions
 }
 
-// CleanUpMachines judges machines that have no node, and deletes those that failed to start or never joined, unless a node
-// could be theirs (S-12) or the group would fall below its minimum.
+// CleanUpMachines judges machines that have no node, and deletes those that failed to start or never joined. It deletes none that a node
+// could be (S-12), and none that its group's min needs.
+//
+// It runs before nodes are judged, and counts what it deletes: a group's min and budgets then let fewer nodes go.
 func (mc *machines) CleanUpMachines() {
 	for _, g := range mc.Snapshot.Groups {
 		st := mc.nodes.groups[g.ID]
@@ -32,6 +36,35 @@ func (mc *machines) CleanUpMachines() {
 	}
 }
 
+// judgeMachine says what a machine without a node is, and has it deleted when nothing keeps it. The first row that holds decides:
+//
+//	evidence                                told                  then
+//	an earlier machine's node has its name  MachineNameTaken      held: K3s lets no second machine of a name join (scenario name-reused-k3s)
+//	a node could be this machine            MachineAmbiguous      held: work may run on it (S-12, node-ambiguous)
+//	it is being deleted                     nothing               its group counts it
+//	its group is one of servers             GroupControlPlane     held: an etcd member may have no node (S-17, k3s-servers)
+//	switched off                            MachineStopped        held: a person did it (machine-stopped)
+//	Azure calls it failed                   MachineFailed         may go
+//	a pod is bound to a node of its name    MachineCarriesPods    held: the Node object was deleted, the pod may run (node-object-deleted)
+//	it has had its time                     MachineNeverJoined    may go; MachineLost if it was a node
+//	it was a node, and has time left        MachineLost           held: its kubelet may register again (node-object-deleted-pods-wait)
+//	it takes three times the longest boot   MachineLate           coming: its pods ask other groups (late-next-group)
+//	none of these                           MachineComing         coming
+//
+// A switched-off spot machine that Azure took away has a time to join as others have, and may go after it: it takes up the room of one
+// that runs (scenario spot-taken-before-it-joined).
+//
+// A machine that may go is kept by the first of these, which is told beside what it is:
+//
+//	kept by                           since
+//	its protection in Azure           a person wants to look into it (scenario machine-failed-protected)
+//	a pause of its group              a person wants it
+//	a read that is missing or wrong   the list may be
+//	another cluster                   the machine may work there (S-22, machines-of-another-cluster)
+//	its group's deletions             one is under way, or the last one failed
+//	inspection                        it is the last of several that never joined (S-35, breaker-opens)
+//	its group's min                   never-joins-at-min; --force-delete-unregistered-nodes lifts it (never-joins-forced)
+//	the safety contract               many were lost together (S-43), or the budget is spent (S-19)
 func (mc *machines) judgeMachine(g *Outgoing, in *cluster.Instance) {
 	about := reason.Instance(string(g.ID), string(in.ID))
 	if taken := mc.NameTaken(in); taken != nil {
@@ -53,6 +86,7 @@ func (mc *machines) judgeMachine(g *Outgoing, in *cluster.Instance) {
 		mc.Judge(about, action.MachineHold, reason.New(reason.MachineStopped, about))
 		return
 	case in.State == cluster.StateFailed:
+		// Azure does not always say why a machine failed.
 		f := cluster.Failure{Code: "Failed", Message: "the cloud gave no reason"}
 		if in.Failure != nil {
 			f = *in.Failure
@@ -102,6 +136,13 @@ func (mc *machines) judgeMachine(g *Outgoing, in *cluster.Instance) {
 }
 
 // Mark has the marks written that are to be changed.
+//
+//	evidence, the first that holds               does            why
+//	the group is paused                          nothing         a person wants it left alone
+//	the machine is parked                        taints it       no pod is to wait there; the Node object stays (scenario k3s-parked)
+//	cluster-autoscaler tainted it since we lead  nothing         it runs beside sluice and ends what it began (switch-over-both-lead)
+//	cluster-autoscaler tainted it before         gives it back   nobody would end that removal (switch-over-left-half-way)
+//	only the mark of a removal is left           takes it off    the machine stays
 func (mc *machines) Mark() {
 	for _, n := range mc.Memo.Marked {
 		about := reason.Node(n.Name())
@@ -124,6 +165,16 @@ func (mc *machines) Mark() {
 
 // deleteNode deletes the Node object of a machine that is gone, with what it left behind (S-14). One that somebody has deleted already, and
 // that finalizers hold, is there until they are gone.
+//
+//	evidence, the first that holds                    verdict  why it is not deleted
+//	somebody deleted it, and finalizers hold it       hold     K3s removes the node's password first (scenario k3s-finalizer-waits)
+//	its group is not managed                          hold     nobody reads which machines it has
+//	its group is paused                               hold
+//	it was control plane, not tainted by sluice       hold     its member of etcd may remain (control-plane-machine-removed)
+//	its machine leaves, or its kubelet reports        gone     S-14: both have to be over
+//	its machine is not gone for certain               hold     a list may be wrong (lists-lie-while-leaving)
+//	the right to delete nodes is missing              hold     the cloud controller deletes it (rights-of-the-incumbent)
+//	none of these                                     gone     it is deleted, by UID
 func (mc *machines) deleteNode(st *candidate) {
 	about, was := reason.Node(st.Name()), st.Was()
 	unlisted := reason.New(reason.NodeMachineMissing, about, "group", was.Group)

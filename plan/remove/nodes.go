@@ -11,6 +11,11 @@ import (
 )
 
 // nodes are the nodes of a cycle, with the groups that they leave.
+//
+// How an idle or underused node's time goes on is decided by how its verdict is given:
+//
+//	judge   its time goes on: it waits for something that passes
+//	keep    its time begins anew: it is needed
 type nodes struct {
 	*node.View
 	groups    map[cluster.GroupID]*Outgoing
@@ -37,6 +42,8 @@ func (ns *nodes) outgoing(v *node.Facts) *Outgoing {
 }
 
 // judge records a verdict on a node.
+//
+// A candidate that consolidation made is not in states: its verdict stands in place of what the node shows.
 func (ns *nodes) judge(st *candidate, outcome action.Outcome, because ...reason.Reason) {
 	v := action.Verdict{Subject: reason.Node(st.Name()), Outcome: outcome, Because: because}
 	if ns.states[st.at] == st {
@@ -48,6 +55,15 @@ func (ns *nodes) judge(st *candidate, outcome action.Outcome, because ...reason.
 
 // read says of every node whether it could go, and why none may be removed at all, nil when all is well. Cordoned nodes and candidates are
 // left to [Removal.Advance].
+//
+// Which nodes are compared with what [policy.Policy.Health] tolerates:
+//
+//	node that is not Ready                           nodes  not Ready
+//	its machine is parked, gone or known to be lost  no     no
+//	it starts, or its machine is started again       yes    no
+//	any other                                        yes    yes
+//
+// A missing right to change nodes stops removal as well: nothing could be cordoned (scenario right-missing).
 func (ns *nodes) read() (unhealthy *reason.Reason) {
 	ns.states = make([]*candidate, len(ns.Snapshot.Nodes))
 	ns.removable = make([]*candidate, 0, len(ns.Memo.Watched))
@@ -83,7 +99,8 @@ func (ns *nodes) keep(st *candidate, because ...reason.Reason) {
 	ns.judge(st, action.NodeKeep, because...)
 }
 
-// neededOf is the same of a node's machine, beside those that are cordoned.
+// neededOf says why its group's min keeps one of n machines like the node's, nil when it does not. Beside them go all that traffic has
+// counted, those that this cycle cordons included. [Removal.advance] asks beside machines that are deleted in this cycle instead.
 func (ns *nodes) neededOf(st *candidate, n int) *reason.Reason {
 	return ns.Needed(st.group.GroupFacts, exitOf(st, ""), st.group.Contract.Leaving, n)
 }

@@ -7,9 +7,15 @@ import (
 )
 
 // orders are the actions of a cycle.
+//
+//	field     holds                                                order
+//	Steps     Mark, AnswerNotice, Uncordon, Evict, DeleteNode,     as decided: marks, answers to notices with their evictions, then what
+//	          Cordon                                               Advance does with one list of nodes after the other
+//	Steering  CandidateUntaint, CandidateTaint                     after Leaving
+//	Leaving   machines, by group: one request for each group       after Steps, by id
 type orders struct {
-	Steps    []action.Action // Mark, AnswerNotice, Uncordon, Evict, DeleteNode, Cordon in the order of nodes
-	Steering []action.Action // SoftUntaint, then SoftTaint
+	Steps    []action.Action // in the order in which they were decided
+	Steering []action.Action // each CandidateUntaint before each CandidateTaint, but for nodes that are handed over
 	Leaving  map[cluster.GroupID][]action.Leaving
 }
 

@@ -25,6 +25,15 @@ type ownership struct {
 // handOver takes the removal taint, the cordon, the mark and the candidate taint off nodes of groups that were managed and are no more
 // (S-37). What this sluice has put there bears its name: an earlier process may have done it. What bears another name, or none, is somebody
 // else's and stays.
+//
+//	node, of no managed group                       does
+//	bears this sluice's name, not for ten minutes   waits; a process that begins waits anew
+//	the same for ten minutes, and is not Ready      waits: its machine may be about to stop
+//	the same for ten minutes, and is Ready          takes back what stands there (scenario handed-over)
+//	could be a machine of a managed group           nothing
+//	bears another name, or none                     nothing (scenario handed-over-restart)
+//
+// A sluice without a name takes nothing back.
 func (ow *ownership) handOver() {
 	if len(ow.Memo.Owned)+len(ow.Memory.HandedOver) == 0 {
 		return

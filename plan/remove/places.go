@@ -17,6 +17,13 @@ import (
 // there.
 //
 // The tries of a cycle are made one after the other, and each rests on those before it: see [scheduling.Destinations].
+//
+// Between a try and the next one somebody has to end it:
+//
+//	leave or stays returns              the try               the caller
+//	nil                                 stands for now        settles it, or takes it back
+//	a disruption budget alone           stands for now        settles it, or takes it back
+//	any other reason                    is over, or none was  does nothing
 type destinations struct {
 	*scheduling.Destinations
 	check *scheduling.Checker
@@ -33,6 +40,9 @@ type places struct {
 }
 
 // find are the nodes that pods could move to now.
+//
+// Nodes that stay for now come first: a pod that moves to a node which leaves next would move twice (scenario moved-pod-to-one-that-stays).
+// Idle nodes that may go are in neither list.
 func (pl *places) find() *destinations {
 	if pl.found != nil {
 		return pl.found
@@ -116,6 +126,9 @@ func (pl *places) hosts() []int {
 }
 
 // refusal says why one of the node's pods may not be evicted, nil when the policy lets all of them go.
+//
+// A refusal is found anew in each cycle. That no pod is kept is remembered with the node's facts: time takes no consent back, see
+// [node.Consent]. Disruption budgets are not asked here: only which pods they select.
 func (pl *places) refusal(st *candidate) *reason.Reason {
 	if c := &st.Consent; c.Known && !pl.Now.Before(c.Since) {
 		return nil
@@ -161,6 +174,7 @@ func (pl *places) fitsPending(st *candidate) *reason.Reason {
 	if why := pl.growth.CountedOn(st.Name()); why != nil {
 		return why
 	}
+	// With more pods than a cycle looks at, a pod that was not looked at may need this very node (scenario bound-tenant).
 	if unseen := pl.Memory.Looked.Unseen; unseen > 0 {
 		return new(reason.New(reason.NodePodsUnseen, reason.Node(st.Name()), "pods", unseen, "limit", place.MostWork))
 	}
@@ -181,6 +195,7 @@ func (pl *places) fitsPending(st *candidate) *reason.Reason {
 		if room == 0 {
 			continue
 		}
+		// So many of the pods hold this node. The next nodes are asked for the others only.
 		p.Pods -= min(room, p.Pods)
 		if p.Claim != nil {
 			pl.growth.KeepFor(p.Claim, st.Name())

@@ -22,11 +22,19 @@ type queue struct {
 	evictions *evictions
 }
 
-// order starts or reads the nodes' timers, starts those anew of nodes that have received pods of a drain, and sorts them into the order in
-// which they may go. Those whose time has come are before those that wait, of whom the longest removable come first. Of those whose time
-// has come that one is first whose pods are cheapest to lose, by the cost of their deletion, then by the highest priority; then the one
-// that is dearest to keep, regular ones before spot ones; then the least used, then the longest removable, then by name. How new a node is
-// plays no part.
+// order starts or reads the nodes' timers, and sorts the nodes into the order in which they may go. The time of a node begins anew when it
+// has received a pod of a drain. How new a node is plays no part.
+//
+//	compared, in this order          first goes                                        scenario
+//	whether its time has come        the one whose time has come
+//	among those that wait: the time  the longest removable
+//	cost of deletion of its pods     the cheapest to lose
+//	highest priority of its pods     the least important                               cheapest-to-lose-first, negative-priority-first
+//	price of its machine             the dearest to keep
+//	spot                             the regular one
+//	use                              the least used
+//	time                             the longest removable
+//	name                             the first
 func (qu *queue) order(nodes []*candidate) {
 	for _, st := range nodes {
 		since, known := qu.Memory.Removable[st.Name()]
@@ -46,6 +54,8 @@ func (qu *queue) order(nodes []*candidate) {
 }
 
 // limitOf is how long a node must have been removable before it goes.
+//
+// The group's tags may set it; it then holds for the nodes of that group alone (scenario unneeded-by-tag).
 func (qu *queue) limitOf(st *candidate) time.Duration {
 	if !st.Ready {
 		return st.group.Removal.UnreadyTime
@@ -97,6 +107,7 @@ func (qu *queue) idleFor(st *candidate) time.Duration {
 // balanceZones puts idle nodes whose time has come, of a group that spans zones, into the order in which they leave its zones balanced: the
 // next one is of the zone that has the most machines, of several the one that came first. Nothing else tells them apart by then: all of
 // them go unless a limit stops them. Other nodes keep their places.
+// See scenario zone-removal-balanced.
 func (qu *queue) balanceZones(nodes []*candidate) {
 	due := map[*Outgoing][]int{}
 	for i, st := range nodes {

@@ -38,6 +38,15 @@ type worker struct {
 }
 
 // quiescing lets nodes run dry on which nothing but work is in the way.
+//
+//	state       evidence                                       next
+//	underused   the policy keeps its pods, as work, and all    quiescing, when its time has come and its group can spare it
+//	            its pods would fit on other nodes
+//	quiescing   the taint [cluster.RunsDry]; pods work there   given back: a waiting pod takes it, or another case of advance or awaitWork
+//	quiescing   no pod works there any more                    cordoned like any other node, once the budgets let it; given back for its min
+//	cordoned    the taint [cluster.RanDry]                     drained of what is left, see advance
+//
+// Other nodes that fill up meanwhile are no reason to give it back: nobody lacks it while no pod waits.
 type quiescing struct {
 	*cordons
 	growth *grow.Growth
@@ -45,6 +54,14 @@ type quiescing struct {
 
 // work are the node's pods that may not be evicted because they work, those last that work for longest; other is why another one may not be
 // evicted.
+//
+//	pod                                          is
+//	told to end                                  left out: it leaves anyway
+//	may be evicted                               left out: it is moved once the work is done (scenario run-dry-then-drained)
+//	works, and ends by itself or by a patience   work
+//	kept for anything else                       other: no work of the node is returned
+//
+// A daemon's pod that works without an end is of the last kind: its controller makes it again whenever it ends.
 func (qs *quiescing) work(st *candidate) (works []worker, other *reason.Reason) {
 	for _, p := range st.Movers {
 		if p.Leaving() {
@@ -55,6 +72,7 @@ func (qs *quiescing) work(st *candidate) (works []worker, other *reason.Reason) 
 		case !keeps:
 		case policy.Work(why.Code) && !qs.Policy.Lasts(p, st.Where, qs.Now):
 			works = append(works, worker{p, why, qs.workLeft(p)})
+			// When patience is over the policy lets the pod be evicted, and it is no work any more (scenario work-evicted-by-policy).
 			if patience := qs.Policy.Patience(p, st.Group); patience > 0 && !st.Where.Dry.IsZero() {
 				qs.Wake(st.Where.Dry.Add(time.Duration(patience)))
 			}
@@ -68,6 +86,9 @@ func (qs *quiescing) work(st *candidate) (works []worker, other *reason.Reason) 
 
 // workLeft is when the pod is expected to end, from now: by how long such pods run, or by its deadline; 0 when nobody knows. What was
 // learned for short pods alone says too little of the long ones that keep a node: it counts where a drain target has all pods timed.
+//
+// An annotation of the pod itself (sluice.dev/run-time) or what was learned comes before activeDeadlineSeconds. A pod that has run for
+// longer than expected is expected to need [place.OverdueRun] more.
 func (qs *quiescing) workLeft(p *cluster.Pod) time.Duration {
 	run, began := policy.RunTime(p.Class), p.Started()
 	if len(qs.Policy.Growth.DrainTargets) > 0 {
@@ -102,6 +123,15 @@ func ends(works []worker) time.Duration {
 }
 
 // consider taints nodes that are to run dry, those first whose work ends first.
+//
+//	case                                          verdict    its time
+//	not only work is in the way, or RunDry off    keep       begins anew
+//	its pods have no place on other nodes         keep       begins anew
+//	forbidden, see standing                       keep       goes on
+//	its group's min, beside those that quiesce    keep       goes on
+//	its time has not come, or a pause             keep       goes on; counts as quiescing already, so that others are not spared as well
+//	only the budgets of leaving nodes are full    draining   a quiescing node is in none of them
+//	none of these                                 draining
 func (qs *quiescing) consider(nodes []*candidate) {
 	var all []quiescent
 	for _, st := range nodes {
@@ -120,6 +150,7 @@ func (qs *quiescing) consider(nodes []*candidate) {
 	})
 	for _, dry := range all {
 		st, g := dry.candidate, qs.nodes.groups[dry.Group]
+		// The pod that works longest is the one to name.
 		keeps := dry.works[len(dry.works)-1].why
 		if because := qs.couldGo(st); because != nil {
 			qs.nodes.keep(st, append([]reason.Reason{keeps}, because...)...)
@@ -169,6 +200,8 @@ func busyElsewhere(block []reason.Reason) bool {
 }
 
 // begin taints a node whose work is to be its last.
+//
+// It counts neither for headroom nor for the cluster's minimum any more. No load balancer is told to leave it out: work goes on there.
 func (qs *quiescing) begin(st *candidate, works []worker) {
 	qs.goes(st)
 	why := awaited(st, works)
@@ -178,6 +211,15 @@ func (qs *quiescing) begin(st *candidate, works []worker) {
 
 // awaitWork waits on a node that runs dry. When nobody works there any more it is cordoned as any other is, with the pods that may be
 // moved.
+//
+//	case                                        does         why
+//	a pod is there that is no work, and stays   gives back   waiting would not end
+//	pods work                                   waits
+//	the budgets are full                        waits        the next step makes it one of those that leave
+//	its group's min needs it                    gives back   nodes may have fallen silent while it worked (S-44)
+//	the safety contract                         waits        S-19: to take the next step empties the node
+//	a disruption budget holds all its pods      waits        a drain would end at its deadline (S-31, scenario run-dry-held-by-budget)
+//	none of these                               cordons      with [cluster.RanDry], and a time of its own for the drain
 func (qs *quiescing) awaitWork(st *candidate) {
 	about := reason.Node(st.Name())
 	works, other := qs.work(st)

@@ -32,6 +32,25 @@ type report struct {
 }
 
 // JudgeGroups sums up what happens to every group. The first reason is the one that matters most; the size always follows.
+//
+// Reasons are told in this order, and the first one with an outcome decides it:
+//
+//	reason                                                       outcome
+//	its last request has no answer                               growing
+//	its read is missing, not whole or contradicted               hold
+//	a person paused it; it was deleted; it is one of servers     hold
+//	this cycle makes it grow                                     grow
+//	it rests after a failed scale-up                             backoff
+//	too many unregistered machines; the breaker is open          hold; backoff
+//	machines are coming                                          growing
+//	the cloud does not finish a deletion                         hold
+//	machines leave                                               shrinking
+//	a pod asked for it, and it is at its max                     full
+//	nothing is known of its next machine                         hold
+//	its machines may be another cluster's                        hold
+//	none of these                                                steady
+//
+// What follows changes no outcome: it says what an operator should know, at last the size.
 func (rp *report) JudgeGroups() {
 	unranked := rp.unranked()
 	for _, g := range rp.Snapshot.Groups {

@@ -11,6 +11,9 @@ import (
 )
 
 // saving is a way to run a node's pods for less.
+//
+// usd is what an hour costs less; cost is what moving the pods costs, with the replacement while it boots; worth is usd for as long as the
+// saving is expected to last. All are in USD. Only what is worth more than its cost is acted upon.
 type saving struct {
 	st    *candidate
 	into  *Outgoing // that grows by one machine for it, nil when none has to
@@ -40,6 +43,8 @@ func (cn *consolidation) consolidates(n *cluster.Node) bool {
 }
 
 // couldMove is a node that is used too much to go, with the pods that would have to leave it; nil for any other.
+//
+// The copy has the movers that [node.Facts] leaves out of a used node. A node with a pod on its way out is none either.
 func (cn *consolidation) couldMove(v *node.Facts) *node.Facts {
 	if !v.Takes || v.Leaves || v.Instance == nil || len(v.Verdict.Because) == 0 || v.Verdict.Because[0].Code != reason.NodeBusy {
 		return nil
@@ -89,6 +94,7 @@ func (cn *consolidation) dearestMoveable() []*candidate {
 		}
 		switch st := cn.moveable(at); {
 		case st == nil:
+		// Of these only the dearest are asked whether they may go, until enough of them may.
 		case !isWatched:
 			steady = append(steady, st)
 		case may(st):
@@ -111,6 +117,10 @@ func (cn *consolidation) dearestMoveable() []*candidate {
 }
 
 // bestSaving is the saving that is worth most beyond what it costs, nil when nothing could be saved at all.
+//
+// Each node is tried with the nodes that are there first, then with one more machine of a group, the cheapest groups first. The first try
+// that holds all its pods counts. A trial places pods of one node at a time and takes them back: savings of several nodes together are not
+// looked for (scenario consolidation-one-at-a-time).
 func (cn *consolidation) bestSaving() *saving {
 	nodes := cn.dearestMoveable()
 	var hosts []scheduling.Handle
@@ -166,6 +176,8 @@ func (cn *consolidation) byPrice() []*Outgoing {
 }
 
 // replaces says whether a machine of the group costs less than the node. One of the same size is no replacement.
+//
+// That holds whatever the other group costs (scenario consolidation-like-for-like).
 func replaces(into *Outgoing, st *candidate) bool {
 	own := st.group
 	return into.PriceUSDPerHour < own.PriceUSDPerHour && into.Size != own.Size

@@ -25,6 +25,14 @@ type taints struct {
 // apply has the scheduler prefer other nodes to those that could go, at once and not only when their time has come, so that they stay
 // without pods. The candidate taint comes off when the node is needed again; that goes first. Both count as one budget, since each is a
 // write.
+//
+//	the taint stands on the node       does
+//	it has no machine that is known    leaves it
+//	the node waits for its time        leaves it, unless taints are switched off (a count of 0)
+//	it is cordoned                     leaves it
+//	any other                          takes it off
+//
+// Where the count is 0 taints still come off, ten a cycle.
 func (tn *taints) apply() {
 	most := tn.Policy.Removal.MaxCandidateTaints
 	left := cmp.Or(most, fewestUntaints)

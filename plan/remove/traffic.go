@@ -5,6 +5,15 @@ import (
 )
 
 // traffic counts the nodes that are on their way out.
+//
+//	node                                      inFlight  drains                 leaving of its group
+//	cordoned, in its pause                    yes       while it has pods      yes
+//	its drain is overdue                      no        no                     yes
+//	waits for its group's turn                no        no                     yes
+//	its machine is being deleted              no        no                     no: the group's list counts it
+//	quiescing                                 no        no                     no, but in quiescent
+//
+// Each cycle counts anew: nothing is carried over.
 type traffic struct {
 	inFlight int // cordoned nodes that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn, or their drain is overdue, a node is none of them
 	drains   int // of these, nodes that pods still have to leave

@@ -24,6 +24,15 @@ const (
 )
 
 // uses is what a cycle finds of measured use.
+//
+// A node that is above the threshold stays in memory with since when, until it has been calm for long enough:
+//
+//	measured use                              the node           memory
+//	unknown, older than useServes, or calm    requests decide    kept until Last is longer ago than any group's UnneededTime
+//	above the threshold                       is kept            measured again each minute; Last is now
+//	above it for Busy.Limit                   requests decide    kept: a short calm does not begin the limit anew
+//
+// Scenarios busy-by-measure, busy-unknown and busy-limit.
 type uses struct {
 	*node.View
 	above  map[string]memory.InUse // nodes whose measured use is above the threshold

@@ -13,6 +13,13 @@ import (
 )
 
 // vacated are nodes whose pods are gone, and what each still waits for.
+//
+//	waits for            at most                               since
+//	volumes to detach    Delay.Detach                          emptySince
+//	annotations          Delay.Deletion                        emptySince, the same moment: both waits run at once
+//	daemons to end       five seconds, then each one's grace   they were told
+//
+// The maps are nil until a node waits in this cycle. They replace those of the memory, so that nodes that wait no more are forgotten.
 type vacated struct {
 	*node.View
 	*orders
