@@ -224,7 +224,7 @@ func TestABufferIsAnsweredByItsSituation(t *testing.T) {
 		"machines that are coming are waited for": {sized(3, nil), nil, []found{coming}, "waiting BufferShort", "replicas 3, " + both},
 		"no group may help":                       {sized(3, nil), nil, []found{stuck}, "stuck BufferShort", "replicas 3, " + both},
 		"limits say for how many pods it is":      {sized(-1, cpu("2500m")), nil, []found{there}, "kept BufferKept", "replicas 2, " + both},
-		"the least of what it says counts":        {sized(3, cpu("2")), nil, []found{there}, "kept BufferKept", "replicas 2, " + both},
+		"the least of what it says counts":        {sized(3, cpu("5")), nil, []found{there}, "kept BufferKept", "replicas 3, " + both},
 		"it may be for none": {
 			sized(0, nil), nil, nil, "kept BufferEmpty", "replicas 0, " + ready + ", Provisioning=False BufferIsEmpty",
 		},

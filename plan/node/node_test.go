@@ -84,7 +84,7 @@ func TestWhatANodeShowsByItself(t *testing.T) {
 	daemon := Pod("d", On("a-0"), OwnedBy("DaemonSet", "d"))
 	marked := Pod("d", On("a-0"), OwnedBy("DaemonSet", "d"), Annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"))
 	held := annotated(cluster.HoldAnnotation, Start.Add(time.Hour).Format(time.RFC3339))
-	reboots := Noticed(cluster.Notice{Kind: "Reboot"})
+	reboots, unclear := Noticed(cluster.Notice{Kind: "Reboot"}), Noticed(cluster.Notice{Kind: "Party"})
 	wanted := annotated(cluster.DrainAnnotation, "t")
 	protected := func(in *cluster.Instance) { in.Protected = true }
 	finished := func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }
@@ -122,7 +122,7 @@ func TestWhatANodeShowsByItself(t *testing.T) {
 		"two people may want two things of a node":     {node: are{held, wanted}, said: "keep NodeHeld NodeAskedFor", wakes: time.Hour},
 		"a node asked for is never too busy":           {node: are{wanted}, pods: busy, movers: "default/w"},
 		"an announced node takes no pods":              {node: are{reboots}, said: "keep NodeNoticed", shut: true},
-		"a notice may be unclear":                      {node: are{Noticed(cluster.Notice{Kind: "Party"})}, said: "keep NodeNoticeUnclear", shut: true},
+		"a notice may be unclear":                      {node: are{unclear}, said: "keep NodeNoticeUnclear", shut: true},
 		"what was announced has come":                  {node: are{reboots}, machine: In(cluster.StateStopped), shut: true},
 		"a node that another autoscaler removes":       {node: are{incumbent(time.Minute)}, said: "keep NodeOfIncumbent", shut: true},
 		"one that it began with before this led":       {node: are{incumbent(2 * time.Hour)}, said: "keep NodeLeftByIncumbent", shut: true},

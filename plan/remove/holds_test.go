@@ -88,33 +88,33 @@ func asked(n *corev1.Node) {
 	metav1.SetMetaDataAnnotation(&n.ObjectMeta, cluster.DrainAnnotation, "now")
 }
 
-// TestEachRuleHoldsItsNodes has every row of [standing] hold node a-0, for its own reason and no earlier one. A node that a person has
-// asked for it holds as well where the row says so. Without the scene no row holds it.
+// TestEachRuleHoldsItsNodes has every row of [standing] hold node a-0, for its own reason and no earlier one, and some of them a node
+// that a person has asked for. Without the scene no row holds it.
 func TestEachRuleHoldsItsNodes(t *testing.T) {
 	clings := func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}} }
+	disabled := func(p *policy.Policy) { p.Removal.Enabled = false }
+	paused := func(_ *Removal, st *candidate) { st.group.Paused = &reason.Reason{Code: reason.GroupPaused} }
+	unknown := func(_ *Removal, st *candidate) { st.group.Blocked = &reason.Reason{Code: reason.GroupIncomplete} }
 	sensitive := func(p *policy.Policy) { p.Health = policy.Health{} }
 	cases := map[string]struct {
 		node  func(*corev1.Node)
 		scene scene
 		found func(d *Removal, st *candidate) // before the rule is asked
 		code  reason.Code
+		asked bool // it holds a node that a person has asked for as well
 	}{
-		"removal is enabled": {scene: scene{set: func(p *policy.Policy) { p.Removal.Enabled = false }}, code: reason.RemovalDisabled},
-		"nobody has paused the group": {
-			found: func(_ *Removal, st *candidate) { st.group.Paused = &reason.Reason{Code: reason.GroupPaused} }, code: reason.GroupPaused,
-		},
+		"removal is enabled":          {scene: scene{set: disabled}, code: reason.RemovalDisabled, asked: true},
+		"nobody has paused the group": {found: paused, code: reason.GroupPaused, asked: true},
 		"nodes that are not Ready go": {
 			node: NotReady(Start), scene: scene{set: func(p *policy.Policy) { p.Removal.UnreadyEnabled = false }}, code: reason.NodeUnreadyStays,
 		},
 		"the cluster is healthy": {
-			scene: scene{objects: []any{Node("c", NotReady(Start))}, set: sensitive}, code: reason.UnhealthyCluster,
+			scene: scene{objects: []any{Node("c", NotReady(Start))}, set: sensitive}, code: reason.UnhealthyCluster, asked: true,
 		},
-		"the group is known": {
-			found: func(_ *Removal, st *candidate) { st.group.Blocked = &reason.Reason{Code: reason.GroupIncomplete} }, code: reason.GroupIncomplete,
-		},
-		"the group keeps its min": {scene: scene{min: 1}, code: reason.GroupAtMin},
+		"the group is known":      {found: unknown, code: reason.GroupIncomplete, asked: true},
+		"the group keeps its min": {scene: scene{min: 1}, code: reason.GroupAtMin, asked: true},
 		"servers keep their quorum": {
-			node: server, scene: scene{set: func(p *policy.Policy) { p.Removal.ControlPlane = true }}, code: reason.ControlPlaneQuorum,
+			node: server, scene: scene{set: func(p *policy.Policy) { p.Removal.ControlPlane = true }}, code: reason.ControlPlaneQuorum, asked: true,
 		},
 		"pods that go with the machine may go": {
 			scene: scene{objects: []any{Pod("p", On("a-0"), clings, Labelled("app", "p")), Budget("b", "app", "p", 0)}}, code: reason.PodBudget,
@@ -154,7 +154,7 @@ func TestEachRuleHoldsItsNodes(t *testing.T) {
 					c.found(d, st)
 				}
 				want := string(c.code)
-				if person && !row.asked {
+				if person && !c.asked {
 					want = ""
 				}
 				if got := code(d.holds.forbidden(st)); got != want {
@@ -246,7 +246,7 @@ func TestNodesLeaveInTheirOrder(t *testing.T) {
 		want   string
 	}{
 		"one whose time has come is first":         {ago: [3]time.Duration{5 * m, 6 * m, 20 * m}, want: "b-0 a-1 a-0"},
-		"of those that wait the longest removable": {ago: [3]time.Duration{5 * m, 3 * m, 4 * m}, want: "a-0 b-0 a-1"},
+		"of those that wait the longest removable": {ago: [3]time.Duration{5 * m, 3 * m, 4 * m}, pods: []any{on("a-0")}, want: "a-0 b-0 a-1"},
 		"of the others the cheapest to lose": {
 			ago: [3]time.Duration{90 * m, 80 * m, 70 * m}, pods: []any{on("a-0", cost), on("a-1"), on("b-0")}, want: "a-1 b-0 a-0",
 		},
@@ -309,7 +309,8 @@ func TestACordonCountsUntilItIsTakenBack(t *testing.T) {
 				t.Errorf("it is cordoned by %+v", d.Steps[0])
 			}
 			_, emptied := d.Memory.Emptied["a-0"]
-			if said := d.Memo.Said[0].Outcome; d.traffic.inFlight != 1 || st.group.leaving != 1 || emptied != c.emptied || said != action.NodeCordoned {
+			said := d.Memo.Said[0].Outcome
+			if d.traffic.inFlight != 1 || st.group.leaving != 1 || emptied != c.emptied || said != action.NodeCordoned {
 				t.Errorf("in flight %d, leaving %d, emptied %t, said %s", d.traffic.inFlight, st.group.leaving, emptied, said)
 			}
 			if pause := d.Policy.Removal.Pause(); !d.Next.Equal(Start.Add(pause)) {
