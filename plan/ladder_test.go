@@ -354,6 +354,14 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, kept: removable("a-0", "a-1", "a-2"), policy: func(p *policy.Policy) { p.Removal.Keep.Cores = 9 },
 			want: []string{}, verdict: map[string]string{"node a-0": "idle ClusterMinimum NodeIdle"},
 		},
+		"a parked machine is none of its cores": {
+			objects: []any{Node("a-0"), Node("a-1"), Node("a-2", Removing(Start.Add(-time.Minute), marked("2")), NotReady(Start.Add(-time.Minute)))},
+			group: func(g *cluster.Group) {
+				g.Parks, g.Parked, g.Instances, g.Capacity = true, g.Instances[2:], g.Instances[:2], 2
+			},
+			kept: removable("a-0", "a-1"), policy: func(p *policy.Policy) { p.Removal.Keep.Cores = 8 },
+			want: []string{"park a-2"}, verdict: map[string]string{"node a-0": "idle ClusterMinimum NodeIdle"},
+		},
 		"an underused node stays on which a pending pod counts": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("2500m")), Node("a-1"), Pod("x", On("a-1"), CPU("100m")), Pod("p", CPU("1600m"))},
 			kept:    removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "idle NodeCounted NodeUnderused"},

@@ -15,6 +15,24 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
+// TestNoReplacementIsBoughtBeyondALimitOfTheCluster has a node whose pod would run on a cheaper machine.
+func TestNoReplacementIsBoughtBeyondALimitOfTheCluster(t *testing.T) {
+	for most, want := range map[int][]string{0: {"grow b 0 -> 1"}, 2: {"grow b 0 -> 1"}, 1: {}} {
+		a, b := Group("a", 0, 5, Machine("0", "a-0")), Group("b", 0, 5)
+		a.Size, a.PriceUSDPerHour, b.Size, b.PriceUSDPerHour = "Standard_D8s_v5", 3, "Standard_D4s_v5", 1
+		allowed := policy.Default()
+		allowed.Removal.Consolidation.Groups, allowed.Growth.Max.Nodes = []cluster.GroupID{policy.AllGroups}, most
+		m := memory.Memory{
+			Since: Start.Add(-3 * time.Hour), Removing: memory.Removing{Consolidation: memory.Consolidation{Node: "a-0", Since: Start.Add(-time.Hour), Group: "b", Saving: 2}},
+		}
+		s := cluster.New(Start, Objects(Node("a-0"), Pod("p", On("a-0"), CPU("3"), OwnedBy("ReplicaSet", "o"))), []*cluster.Group{a, b})
+		p, _ := plan.Decide(s, allowed, m)
+		if d := cmp.Diff(want, told(p)); d != "" {
+			t.Errorf("at most %d nodes (-want +got):\n%s", most, d)
+		}
+	}
+}
+
 // TestANodeThatWaitsForItsReplacementIsLookedAtAnew has the replacement of node a-0 come, Ready and empty, while something else has
 // changed.
 func TestANodeThatWaitsForItsReplacementIsLookedAtAnew(t *testing.T) {

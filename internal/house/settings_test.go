@@ -19,6 +19,7 @@ var settingsOf = []string{"Policy", "Growth", "Removal", "Health", "Balance", "R
 var verbsOwn = map[string]string{
 	"cmd/sluice/agent.go address":     "the agent answers nowhere unless it is told where",
 	"cmd/sluice/explain.go namespace": "of the pod that is asked about",
+	"cmd/sluice/history.go namespace": "of the pod that is asked about",
 	"cmd/sluice/adopt.go namespace":   "of cluster-autoscaler's Deployment",
 }
 

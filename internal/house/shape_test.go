@@ -24,6 +24,8 @@ const (
 	mostFields  = 20     // of one struct that has methods; plain records may have more
 	mostUpward  = 0.20   // of the arrows between the files of a package
 	mostCode    = 17_200 // lines of all of them, without comments and blanks
+
+	leastComments = 16 // percent of the lines of all of them, blanks apart
 )
 
 var (
@@ -44,16 +46,19 @@ type shape struct {
 
 // TestShapeOfTheDecision holds the packages that decide to bounds, so that each can be read alone. It prints them: make house.
 func TestShapeOfTheDecision(t *testing.T) {
-	total := 0
+	total, said := 0, 0
 	for _, p := range load(t, "./plan/...", "./scheduling/...", "./policy") {
 		s := shapeOf(p)
 		_, up := s.order()
 		code, comments := p.lines(t)
-		total += code
+		total, said = total+code, said+comments
 		t.Logf("%-12s %5d lines of code, %2d %% comments, %2d files, %2d arrows between them, %2d back up; %s", s.name, code, 100*comments/(code+comments), len(p.files), len(s.arrows), len(up), s.largest())
 		s.hold(t, up)
 	}
-	t.Logf("together %d lines of code (limit %d)", total, mostCode)
+	t.Logf("together %d lines of code (limit %d), %d %% comments (limit %d)", total, mostCode, 100*said/(total+said), leastComments)
+	if 100*said < leastComments*(total+said) {
+		t.Errorf("the packages that decide have %d lines of comments, less than %d %% of %d", said, leastComments, total+said)
+	}
 	if total > mostCode {
 		t.Errorf("the packages that decide have %d lines of code (limit %d)", total, mostCode)
 	}

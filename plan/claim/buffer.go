@@ -3,6 +3,7 @@ package claim
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -209,7 +210,8 @@ func (b *buffer) count(p *cluster.Pod, scaled *int) (n int, unclear string) {
 // It divides thousandths, rounded down. A resource that the pods do not ask for limits nothing.
 func within(limits map[string]string, asks corev1.ResourceList) (n int, unclear string) {
 	n = math.MaxInt
-	for name, text := range limits {
+	for _, name := range slices.Sorted(maps.Keys(limits)) {
+		text := limits[name]
 		limit, err := resource.ParseQuantity(text)
 		if err != nil {
 			return 0, fmt.Sprintf("its limit %s is %q; give a quantity, such as 8 or 16Gi", name, text)
@@ -293,7 +295,6 @@ func (d *Claims) KeepBuffers() {
 	if len(all) == 0 {
 		return
 	}
-	slices.SortStableFunc(all, func(a, b *place.Demand) int { return cmp.Compare(b.Weight, a.Weight) })
 	pods, cost, undo := d.Demands, d.Joint.Cost, []func(){}
 	for _, st := range d.Groups {
 		undo = append(undo, st.Unasked())

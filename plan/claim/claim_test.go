@@ -252,3 +252,12 @@ func TestABufferIsAnsweredByItsSituation(t *testing.T) {
 		})
 	}
 }
+
+// TestOfSeveralBadLimitsTheFirstByNameIsTold asks often, as the order of a map is another one each time.
+func TestOfSeveralBadLimitsTheFirstByNameIsTold(t *testing.T) {
+	for range 50 {
+		if _, unclear := within(map[string]string{"memory": "x", "cpu": "y", "pods": "z"}, nil); unclear != `its limit cpu is "y"; give a quantity, such as 8 or 16Gi` {
+			t.Fatal(unclear)
+		}
+	}
+}

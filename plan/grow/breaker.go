@@ -123,7 +123,7 @@ func (fl *Failures) Inspected(st *Order, in *cluster.Instance) *reason.Reason {
 //	case                                                                                   in the way
 //	nothing grows before a node of the cluster is Ready                                    no, since removing the machine changes nothing
 //	a limit of the cluster forbids a machine, and would not if this one were gone          yes
-//	a ceiling that counts this group too leaves no machine, and time does not change that  yes
+//	a ceiling of what machines cost an hour, which counts this group too, leaves none      yes
 //	anything else                                                                          no
 func (fl *Failures) inTheWay(st *Order) bool {
 	if fl.limits.awaitsReady() {
@@ -140,9 +140,9 @@ func (fl *Failures) inTheWay(st *Order) bool {
 		case fl.limits.clusterLimit(other, with) != nil && fl.limits.clusterLimit(other, without) == nil:
 			return true
 		}
-		room, why, until := fl.limits.ceilings.Room(g)
-		return room <= 0 && until.IsZero() && slices.ContainsFunc(fl.Policy.Ceilings(st.Group), func(c policy.GroupCeiling) bool { // only a removal makes room
-			return c.String() == why.Facts["ceiling"]
+		room, why, _ := fl.limits.ceilings.Room(g)
+		return room <= 0 && slices.ContainsFunc(fl.Policy.Ceilings(st.Group), func(c policy.GroupCeiling) bool {
+			return c.Ceiling.Unit == cluster.CeilingRate && c.String() == why.Facts["ceiling"] // only a removal makes room there
 		})
 	})
 }

@@ -87,6 +87,12 @@ func (lm *Limits) limit(st *Order, total Totals, extra int) *reason.Reason {
 	return lm.clusterLimit(st, total)
 }
 
+// May says whether the group may add a machine now, by its own limits and those of the whole cluster.
+func (lm *Limits) May(st *Order) bool {
+	defer st.Unasked()()
+	return lm.limit(st, lm.totals(), 0) == nil
+}
+
 // MostMore is how many machines the group may add by its own limits, beyond what it already adds. Limits of the whole cluster are not
 // asked.
 func (lm *Limits) MostMore(st *Order) int {

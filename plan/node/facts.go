@@ -46,7 +46,6 @@ func (d *View) look(n *cluster.Node) *Facts {
 	v.leavesSpot = d.leavesSpot(v)
 	v.Controls, v.Asked = cluster.ControlPlane(n.Object), AskedFor(n) != nil
 	v.Clings = slices.ContainsFunc(n.Pods, policy.Returns)
-	v.works = slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return OfJob(p.Class) })
 	_, incumbent := cluster.IncumbentSince(n.Object)
 	v.Passing = !v.Ready || incumbent || n.Object.Annotations[cluster.HoldAnnotation] != "" || len(n.Awaits) > 0 || d.Policy.Growth.Taints.Arriving(n.Object)
 	say := func(outcome action.Outcome, because ...reason.Reason) {

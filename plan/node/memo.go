@@ -53,7 +53,7 @@ func (p *Memo) Look(d *View, seen *cluster.Snapshot) {
 		p.Said, before = make([]action.Verdict, len(nodes)), make([]*Facts, len(nodes))
 	}
 	p.Facts, p.Watched, p.Steered, p.Doubtful = facts, p.Watched[:0], p.Steered[:0], nil
-	p.Noticed, p.Spot, p.Marked, p.Owned, p.Working, p.Passing = nil, nil, nil, nil, p.Working[:0], p.Passing[:0]
+	p.Noticed, p.Spot, p.Marked, p.Owned, p.Passing = nil, nil, nil, nil, p.Passing[:0]
 	for i, v := range facts {
 		// Most nodes of a large cluster are such: a cycle spends one comparison on each.
 		if v.plain {
@@ -80,12 +80,9 @@ func (p *Memo) Look(d *View, seen *cluster.Snapshot) {
 		if v.steered {
 			p.Steered = append(p.Steered, i)
 		}
-		if v.works {
-			p.Working = append(p.Working, i)
-		}
 		if v.Settled && !v.Passing {
 			p.Said[i] = v.Verdict
-			v.plain = !(v.marked || v.owned || v.noticed || v.answered || v.leavesSpot || v.doubtful || v.steered || v.works)
+			v.plain = !(v.marked || v.owned || v.noticed || v.answered || v.leavesSpot || v.doubtful || v.steered)
 		} else {
 			p.Said[i] = action.Verdict{}
 			p.Watched = append(p.Watched, i)

@@ -90,7 +90,6 @@ type Facts struct {
 
 	Verdict    action.Verdict // without an outcome there is more to be said
 	steered    bool           // the scheduler prefers others
-	works      bool           // it holds pods of Jobs
 	marked     bool           // its mark is to be changed
 	owned      bool           // it has no machine, and bears the name of a sluice
 	noticed    bool           // the cloud has announced something to its machine
@@ -134,7 +133,6 @@ type Memo struct {
 	Doubtful []*cluster.Node  // of the same nodes those that could be a machine to which they are not joined, in their order
 	Steered  []int            // nodes that bear a candidate taint
 	Marked   []*cluster.Node  // of the same nodes those whose mark is to be changed
-	Working  []int            // of the same nodes those that hold pods of Jobs
 	Watched  []int            // nodes that each cycle judges: what becomes of them depends on more than they show
 	Owned    []*cluster.Node  // nodes without a machine that bear the name of a sluice
 	Passing  []int            // of these, those that time alone made other ones when all were looked at last

@@ -43,7 +43,6 @@ type demandKey struct {
 // Demands of one class share one value: a class may have pods that are judged and pods that are not.
 type reserved struct {
 	there, coming []scheduling.Seat // on nodes that are there, and on machines that are coming
-	demands       int               // that share them
 }
 
 // judge notes whether groups may grow for the demand's pods.

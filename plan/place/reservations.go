@@ -57,7 +57,6 @@ func (rs *Reservations) give() {
 			continue
 		}
 		if dm.reserved = byKey[dm.Of.Key]; dm.reserved != nil {
-			dm.reserved.demands++
 			continue
 		}
 		pairs := last.Of[dm.Of.Key]
@@ -76,7 +75,7 @@ func (rs *Reservations) give() {
 		there := len(arena) - from
 		take(true)
 		own := arena[from:len(arena):len(arena)]
-		dm.reserved = &reserved{there: own[:there:there], coming: own[there:], demands: 1}
+		dm.reserved = &reserved{there: own[:there:there], coming: own[there:]}
 		byKey[dm.Of.Key] = dm.reserved
 	}
 }

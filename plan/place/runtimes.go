@@ -111,15 +111,7 @@ func (l *learning) runsOn(node string, uid types.UID) bool {
 func (l *learning) takeUp() {
 	first := l.Memory.Runs == nil
 	young := l.Now.Add(-memory.YoungRun)
-	nodes := l.Memo.Working
-	if len(l.Policy.Growth.DrainTargets) > 0 {
-		nodes = nil
-		for i := range l.Snapshot.Nodes {
-			nodes = append(nodes, i)
-		}
-	}
-	for _, at := range nodes {
-		n := l.Snapshot.Nodes[at]
+	for _, n := range l.Snapshot.Nodes {
 		for _, p := range n.Pods {
 			began := p.Started()
 			if began.IsZero() || !first && began.Before(young) || p.Leaving() || !l.asksFor(p, n) {

@@ -165,12 +165,12 @@ func (hd *holds) clusterMinimum(st *candidate) *reason.Reason {
 	return nil
 }
 
-// staying is what the nodes have that are not cordoned.
+// staying is what the nodes have that are not cordoned. The node of a parked machine runs nothing.
 func (hd *holds) staying() *grow.Totals {
 	if hd.stay == nil {
 		hd.stay = new(grow.TotalsOf(hd.Policy.Growth.Max.GPUs))
 		for at, n := range hd.Snapshot.Nodes {
-			if st := hd.nodes.states[at]; st == nil || !st.going && !st.Leaves {
+			if st := hd.nodes.states[at]; n.Parked.UID == "" && (st == nil || !st.going && !st.Leaves) {
 				hd.stay.Add(n.Object, 1)
 			}
 		}

@@ -230,8 +230,8 @@ func (qs *quiescing) awaitWork(st *candidate) {
 	case len(works) > 0:
 		qs.nodes.judge(st, action.NodeDraining, told(awaited(st, works), works)...)
 		qs.Wake(qs.Now.Add(ends(works)))
-	case qs.traffic.inFlight >= qs.Policy.Removal.Parallelism && !qs.deletions.queued(st) || len(st.Movers) > 0 && qs.traffic.drains >= qs.Policy.Removal.Drain.Parallelism:
-		qs.nodes.judge(st, action.NodeDraining, reason.New(reason.RemovalBudget, about, "inflight", max(qs.traffic.inFlight, qs.traffic.drains), "limit", min(qs.Policy.Removal.Parallelism, qs.Policy.Removal.Drain.Parallelism)))
+	case qs.holds.crowded(st) != nil:
+		qs.nodes.judge(st, action.NodeDraining, qs.holds.crowded(st)...)
 	case qs.nodes.neededOf(st, 1) != nil:
 		qs.giveBack(st, *qs.nodes.neededOf(st, 1))
 	case refusal != nil:

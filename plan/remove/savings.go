@@ -167,7 +167,7 @@ func (cn *consolidation) bestSaving() *saving {
 func (cn *consolidation) byPrice() []*Outgoing {
 	var all []*Outgoing
 	for _, g := range cn.Snapshot.Groups {
-		if to := cn.nodes.groups[g.ID]; to.Blocked == nil && to.Template != nil && to.PriceUSDPerHour > 0 && cn.growth.Limits.MostMore(to.Order) > 0 {
+		if to := cn.nodes.groups[g.ID]; to.Blocked == nil && to.Template != nil && to.PriceUSDPerHour > 0 && cn.growth.Limits.May(to.Order) {
 			all = append(all, to)
 		}
 	}
