@@ -172,8 +172,18 @@ func (d *View) NameTaken(in *cluster.Instance) *reason.Reason {
 
 // Suspect is a node that could be this machine although it is not joined to it, nil when there is none (S-12). A node that is joined to its
 // one machine could be no other, unless it has its name, and one that could be none of those listed belongs to a group by its name alone.
-// It looks through [Memo.Doubtful], which is short in a cluster whose nodes tell their machines.
+// It looks through [Memo.Doubtful], once a cycle for each machine: in a farm where hundreds of machines come and hundreds of nodes are left of
+// those that went, this was half of a cycle.
 func (d *View) Suspect(in *cluster.Instance) *cluster.Node {
+	n, known := d.suspects[in]
+	if !known {
+		n = d.suspect(in)
+		d.suspects[in] = n
+	}
+	return n
+}
+
+func (d *View) suspect(in *cluster.Instance) *cluster.Node {
 	if n := d.Snapshot.Node(strings.ToLower(in.ComputerName)); n != nil && n.Instance != nil && n.CouldBe(in) {
 		return n
 	}

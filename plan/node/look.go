@@ -19,6 +19,7 @@ func NewView(s *cluster.Snapshot, allowed *policy.Policy, m memory.Memory, check
 		usages: map[[3]string]reason.Reason{}, Budgets: budgets{all: s.Objects.Budgets},
 		groups:   make(map[cluster.GroupID]*GroupFacts, len(s.Groups)),
 		Verdicts: map[reason.Kind][]action.Verdict{},
+		suspects: map[*cluster.Instance]*cluster.Node{},
 	}
 	pauses := s.Objects.Pauses()
 	for i, g := range s.Groups {

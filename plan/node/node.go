@@ -49,6 +49,8 @@ type View struct {
 	Listed []*GroupFacts   // the same in the snapshot's order
 	lost   map[string]bool // machines without a node that were nodes, by UID, as the ledger has it
 
+	suspects map[*cluster.Instance]*cluster.Node // see [View.Suspect]; a machine that was asked about and has none has nil
+
 	Verdicts map[reason.Kind][]action.Verdict
 	Besides  []Judged                    // verdicts on nodes that are not watched, in the place of what they show
 	usages   map[[3]string]reason.Reason // see [View.busy]
