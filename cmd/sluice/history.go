@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -100,7 +101,10 @@ intention is told once.`,
 					return err
 				}
 				told.at = e.Seen.Time
-				log.Report(cmd.Context(), e, 0)
+				for _, sentence := range report.Done(e) {
+					told.tell(sentence)
+				}
+				log.Besides(cmd.Context(), e)
 				return errors.Join(told.err, cmd.Context().Err())
 			}
 			if follow {
@@ -166,22 +170,28 @@ func (t *teller) WithGroup(string) slog.Handler { return t }
 
 // Handle writes a line: what, to what, and why.
 func (t *teller) Handle(_ context.Context, r slog.Record) error {
-	line := t.at.UTC().Format("2006-01-02 15:04:05") + "  " + r.Message
-	var why string
+	line, why := r.Message, ""
 	r.Attrs(func(a slog.Attr) bool {
 		switch a.Key {
-		case "cycle", "code":
+		case "cycle", "code", "action": // the sentence has them
 		case "why", "err":
 			why += ": " + a.Value.String()
-		case "action":
-			line += ": " + a.Value.String()
+		case "group", "node", "pod", "instance":
+			if !strings.Contains(line, a.Value.String()) {
+				line += " " + a.Key + " " + a.Value.String()
+			}
 		default:
 			line += " " + a.Key + " " + a.Value.String()
 		}
 		return true
 	})
-	if _, err := fmt.Fprintln(t.w, line+why); err != nil {
+	t.tell(line + why)
+	return t.err
+}
+
+// tell writes a sentence about the cycle.
+func (t *teller) tell(sentence string) {
+	if _, err := fmt.Fprintf(t.w, "%s  %s\n", t.at.UTC().Format(time.DateTime), sentence); err != nil {
 		t.err = err
 	}
-	return t.err
 }

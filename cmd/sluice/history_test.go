@@ -3,22 +3,19 @@ package main
 import (
 	"bytes"
 	"context"
-	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"sluice.dev/sluice/internal/world"
 )
 
 // idleNight is the journal of a night in which an idle node goes.
 func idleNight(t *testing.T) string {
 	t.Helper()
-	r, err := world.Run(context.Background(), []byte("group agents size=Standard_D4s_v5 min=0 max=3 machines=1\nadvance 20m\npod web-0 cpu=3\nadvance 30m\n"), io.Discard, world.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file(t, "journal", string(r.Journal))
+	path := filepath.Join(t.TempDir(), "journal")
+	story := file(t, "story.txtar", "group agents size=Standard_D4s_v5 min=0 max=3 machines=1\nadvance 20m\npod web-0 cpu=3\nadvance 30m\n")
+	sluice(t.Context(), "simulate", story, "--journal="+path).expect(t, exitNothing)
+	return path
 }
 
 func TestHistoryTellsOfWhatIsGone(t *testing.T) {
@@ -44,15 +41,15 @@ func TestExplainFindsWhatIsGone(t *testing.T) {
 func TestLogTellsWhatWasDone(t *testing.T) {
 	path := idleNight(t)
 	got := sluice(t.Context(), "log", "--journal="+path, "--since=2026-01-01")
-	got.expect(t, exitNothing, "action taken: Cordon group agents node agents000000", "action taken: SetCapacity group agents: capacity 0 -> 1")
+	got.expect(t, exitNothing, "  cordon node agents000000: idle for 10m0s", "  grow group agents 0 -> 1: capacity 0 -> 1")
 	if lines := strings.Count(got.out, "\n"); lines > 12 {
 		t.Errorf("%d lines are told of a quiet night:\n%s", lines, got.out)
 	}
 	sluice(t.Context(), "log", "--journal="+path, "--since=0s").expect(t, exitNothing)
 
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	sluice(ctx, "log", "--journal="+path, "--since=2026-01-01", "-f").expect(t, exitNothing, "action taken: SetCapacity")
+	sluice(ctx, "log", "--journal="+path, "--since=2026-01-01", "-f").expect(t, exitNothing, "grow group agents 0 -> 1")
 }
 
 func TestMomentsAreReadAsClocksShowThem(t *testing.T) {

@@ -10,11 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/world"
 )
 
 func simulateCommand() *cobra.Command {
 	var update, script, reckless bool
+	var journal string
 	var seed uint64
 	cmd := &cobra.Command{
 		Use:   "simulate [FILE...]",
@@ -31,6 +33,8 @@ A scenario is a text file: prose and a script, one statement a line, then the ex
   -- transcript --
   00:00 node agents_0              idle       nothing but daemons for 0s (limit 10m0s)
   ...
+
+With --journal the story can be asked afterwards: sluice history node agents_0 --journal=FILE.
 
 What stands before the first advance, until or restart is how things are when sluice starts. A machine and the node that it
 becomes are called agents_2: instance 2 of group agents. Pods of a controller are numbered: web-1, web-2.
@@ -61,7 +65,7 @@ Statements:
 				_, err := cmd.OutOrStdout().Write(history(seed))
 				return err
 			default:
-				same, err := play(cmd, fmt.Sprintf("history %d", seed), history(seed), seed)
+				same, err := play(cmd, fmt.Sprintf("history %d", seed), history(seed), seed, journal)
 				if err == nil && !same {
 					return exit(exitActs)
 				}
@@ -72,7 +76,7 @@ Statements:
 				if len(files) > 1 {
 					fmt.Fprintf(cmd.OutOrStdout(), "== %s\n", file)
 				}
-				same, err := simulate(cmd, file, update, seed)
+				same, err := simulate(cmd, file, update, seed, journal)
 				if err != nil {
 					return err
 				}
@@ -87,19 +91,20 @@ Statements:
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "play the random history of this seed or, with files, generate names and ids from it")
 	cmd.Flags().BoolVar(&script, "script", false, "with --seed: print the history's script instead of playing it")
 	cmd.Flags().BoolVar(&reckless, "reckless", false, "with --seed: the history in which sluice also tries what it has not planned, as make proof ARGS=--reckless plays it")
+	app.BindAs(cmd.Flags(), "journal", &journal, "write sluice's journal of the story to this file, for explain, history, log and replay; of several the last one's")
 	cmd.Flags().BoolVar(&update, "update", false, "write the transcript into the file instead of comparing it")
 	return cmd
 }
 
 // simulate plays one file. It says whether everything was as expected; an error means that the file could not be played.
-func simulate(cmd *cobra.Command, file string, update bool, seed uint64) (same bool, err error) {
+func simulate(cmd *cobra.Command, file string, update bool, seed uint64, journal string) (same bool, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return false, fmt.Errorf("read the scenario: %w; give a file such as testdata/remove-idle-not-newest.txtar", err)
 	}
-	r, err := world.Run(cmd.Context(), text, cmd.OutOrStdout(), world.Options{Seed: seed})
+	r, err := run(cmd, file, text, seed, journal)
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", file, err)
+		return false, err
 	}
 	for _, b := range r.Broken {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", file, b)
@@ -127,6 +132,20 @@ func simulate(cmd *cobra.Command, file string, update bool, seed uint64) (same b
 	return len(r.Broken) == 0, nil
 }
 
+// run plays a story of that name, and keeps its journal where one is wanted.
+func run(cmd *cobra.Command, name string, story []byte, seed uint64, journal string) (world.Result, error) {
+	r, err := world.Run(cmd.Context(), story, cmd.OutOrStdout(), world.Options{Seed: seed})
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", name, err)
+	}
+	if journal != "" {
+		if err := os.WriteFile(journal, r.Journal, 0o644); err != nil { //nolint:gosec // the user names the file, for anybody to read
+			return r, fmt.Errorf("--journal=%s: %w", journal, err)
+		}
+	}
+	return r, nil
+}
+
 // lines is "1 line" or "31 lines".
 func lines(transcript string) string {
 	if n := strings.Count(transcript, "\n"); n != 1 {
@@ -136,10 +155,10 @@ func lines(transcript string) string {
 }
 
 // play plays a script that expects no transcript. It says whether no promise was broken.
-func play(cmd *cobra.Command, name string, script []byte, seed uint64) (kept bool, err error) {
-	r, err := world.Run(cmd.Context(), script, cmd.OutOrStdout(), world.Options{Seed: seed})
+func play(cmd *cobra.Command, name string, script []byte, seed uint64, journal string) (kept bool, err error) {
+	r, err := run(cmd, name, script, seed, journal)
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", name, err)
+		return false, err
 	}
 	for _, b := range r.Broken {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", name, b)

@@ -42,6 +42,14 @@ func (l *Log) Report(ctx context.Context, entry journal.Entry, took time.Duratio
 			logDeed(ctx, to, d)
 		}
 	}
+	l.Besides(ctx, entry)
+	to.LogAttrs(ctx, slog.LevelDebug, "cycle done", slog.Duration("took", took),
+		slog.Int("actions", len(entry.Plan.Actions)), slog.Int("nodes", len(entry.Seen.Nodes)), slog.Int("pending", len(entry.Seen.Pending)))
+}
+
+// Besides writes the same but for what was done: of a dry run what it would do, when that is new.
+func (l *Log) Besides(ctx context.Context, entry journal.Entry) {
+	to := l.to.With("cycle", entry.Cycle)
 	if entry.DryRun {
 		l.intentions.report(ctx, to, entry)
 	}
@@ -56,8 +64,6 @@ func (l *Log) Report(ctx context.Context, entry journal.Entry, took time.Duratio
 	l.reportActors(ctx, to, entry)
 	l.reportOthers(ctx, to, entry)
 	l.reportLacks(ctx, to, entry)
-	to.LogAttrs(ctx, slog.LevelDebug, "cycle done", slog.Duration("took", took),
-		slog.Int("actions", len(entry.Plan.Actions)), slog.Int("nodes", len(entry.Seen.Nodes)), slog.Int("pending", len(entry.Seen.Pending)))
 }
 
 func logDeed(ctx context.Context, to *slog.Logger, d Deed) {
