@@ -240,7 +240,7 @@ func TestAFullDiskCostsTheEntriesOfThatTime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
 	w := open(t, path, generous)
 	report(t, w, entry(1, 0))
-	real := w.file
+	file := w.file
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip("there is no /dev/full here:", err)
@@ -251,7 +251,7 @@ func TestAFullDiskCostsTheEntriesOfThatTime(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	}
-	w.file = real
+	w.file = file
 	if err := full.Close(); err != nil {
 		t.Fatal(err)
 	}

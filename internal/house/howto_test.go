@@ -128,7 +128,7 @@ var othersFlags = []string{
 	"--ttl",             // of kubeadm
 	"--eviction-policy", // of az
 	"--beside", "--yes", // of sluice uninstall
-	"--at",              // of sluice explain
+	"--at", // of sluice explain
 }
 
 // TestHowToPagesNameWhatThereIs holds commands to the shell's grammar, and files and flags to those of the tree.
