@@ -40,7 +40,9 @@ func (e *LineError) Unwrap() error { return e.Why }
 // Decoder reads the entries of a journal in their order. It is not safe for concurrent use.
 type Decoder struct {
 	r      *bufio.Reader
-	cut    []byte // the beginning of a line of which there is no more yet
+	cut    []byte    // the beginning of a line of which there is no more yet
+	until  time.Time // see [Decoder.Until]
+	over   bool      // a line was later than that
 	line   int
 	begun  bool
 	said   Line // by the last line
@@ -48,8 +50,8 @@ type Decoder struct {
 	offers map[cluster.GroupID]*cluster.Sizes
 	told   []action.Verdict
 	fleet  fleet.Ledger
-	groups json.RawMessage
-	memory json.RawMessage
+	groups tree
+	memory tree
 
 	lacks            cluster.Lacks
 	controllersKnown bool
@@ -99,6 +101,9 @@ type Line struct {
 // NewDecoder returns a decoder of r. Lines before the first full one are passed over: they cannot be understood alone.
 func NewDecoder(r io.Reader) *Decoder { return &Decoder{r: bufio.NewReaderSize(r, 1<<20)} }
 
+// Until has reading end before the first line that is later than a time: [Decoder.Entry] is that of the last one before it then.
+func (d *Decoder) Until(t time.Time) { d.until = t }
+
 // Next is the next entry; io.EOF at the end, [ErrCut] when the end is not whole: once the file has grown, a caller may go on. After a [*LineError] it is
 // given the next entry that can be understood alone, and those after it.
 func (d *Decoder) Next() (Entry, error) {
@@ -111,6 +116,9 @@ func (d *Decoder) Next() (Entry, error) {
 // Read reads the next entry but for what it rests on, Seen and Before: [Decoder.Entry] has these too. Whoever looks for one cycle of many, or for
 // what was said and done alone, so needs a fraction of the time. Errors are those of [Decoder.Next].
 func (d *Decoder) Read() (Line, error) {
+	if d.over {
+		return Line{}, io.EOF
+	}
 	for {
 		line, err := d.r.ReadBytes('\n')
 		if line = append(d.cut, line...); err != nil {
@@ -135,6 +143,10 @@ func (d *Decoder) Read() (Line, error) {
 		if !d.begun && !r.Full {
 			continue
 		}
+		if !d.until.IsZero() && r.Time.After(d.until) {
+			d.over = true
+			return Line{}, io.EOF
+		}
 		if err := d.apply(&r); err != nil {
 			d.begun = false
 			return Line{}, &LineError{d.line, err}
@@ -146,7 +158,7 @@ func (d *Decoder) Read() (Line, error) {
 // apply has a line change what is known from those before it.
 func (d *Decoder) apply(r *record) error {
 	if r.Full {
-		*d = Decoder{r: d.r, line: d.line}
+		*d = Decoder{r: d.r, line: d.line, until: d.until}
 	}
 	d.begun = true
 	if r.Policy != nil {
@@ -173,6 +185,9 @@ func (d *Decoder) apply(r *record) error {
 		if p != nil {
 			r.Pods.Set[i] = d.classes.Again(p)
 		}
+	}
+	if err := d.nodes.patch(r.Nodes.Changed); err != nil {
+		return fmt.Errorf("is damaged: %w", err)
 	}
 	d.nodes.apply(r.Nodes)
 	d.pods.apply(r.Pods)
@@ -209,7 +224,7 @@ func (d *Decoder) apply(r *record) error {
 func (d *Decoder) Entry() (Entry, error) {
 	var groups []*cluster.Group
 	var before memory.Memory
-	if err := cmp.Or(json.Unmarshal(d.groups, &groups), json.Unmarshal(d.memory, &before)); err != nil {
+	if err := cmp.Or(json.Unmarshal(d.groups.value(), &groups), json.Unmarshal(d.memory.value(), &before)); err != nil {
 		return Entry{}, &LineError{d.line, fmt.Errorf("is damaged: %w", err)}
 	}
 	for _, g := range groups {
@@ -258,7 +273,7 @@ func (d *Decoder) Entry() (Entry, error) {
 }
 
 // next applies what a line says of a value to that of the line before. Lines before version 3 have the whole value.
-func next(value *json.RawMessage, version int, said json.RawMessage) (err error) {
+func next(value *tree, version int, said json.RawMessage) (err error) {
 	var p patch
 	switch {
 	case version < 3:
@@ -267,10 +282,10 @@ func next(value *json.RawMessage, version int, said json.RawMessage) (err error)
 		err = json.Unmarshal(said, &p)
 	}
 	if err == nil {
-		*value, err = p.apply(*value)
+		err = value.apply(p)
 	}
-	if len(*value) == 0 {
-		*value = json.RawMessage("null")
+	if len(value.raw) == 0 && value.at == nil {
+		value.raw = json.RawMessage("null")
 	}
 	return err
 }
@@ -292,6 +307,29 @@ func (os *objects[T]) apply(c change[T]) {
 			(*os)[nameOf(o).String()] = o
 		}
 	}
+}
+
+// patch puts objects with these changes in the place of those that are there.
+func (os *objects[T]) patch(changed map[string]patch) error {
+	for name, p := range changed {
+		was, err := json.Marshal((*os)[name])
+		if err != nil {
+			return err
+		}
+		is, err := p.apply(was)
+		if err != nil {
+			return err
+		}
+		var o T
+		if err := json.Unmarshal(is, &o); err != nil {
+			return err
+		}
+		var none T
+		if o != none && *os != nil {
+			(*os)[name] = o
+		}
+	}
+	return nil
 }
 
 // all are the objects, sorted by namespace and name; nil for a kind that the cluster does not have.

@@ -44,9 +44,13 @@ func (e *Encoder) Encode(entry Entry) error {
 	}
 	offers := offersOf(entry.Seen.Groups)
 	after := entry.Seen.Objects
+	nodes, err := patched(between(before.Nodes, after.Nodes), before.Nodes)
+	if err != nil {
+		return fmt.Errorf("write cycle %d: %w", entry.Cycle, err)
+	}
 	r := record{
 		Version: Version, Cycle: entry.Cycle, Time: entry.Seen.Time, Full: !e.begun, DryRun: entry.DryRun,
-		Nodes:      between(before.Nodes, after.Nodes),
+		Nodes:      nodes,
 		Pods:       between(before.Pods, after.Pods),
 		DaemonSets: between(before.DaemonSets, after.DaemonSets),
 		Budgets:    between(before.Budgets, after.Budgets),

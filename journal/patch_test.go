@@ -8,21 +8,22 @@ import (
 	"testing"
 )
 
-// tree is a JSON value at random, of few keys and ids, so that two of them have some in common.
-func tree(luck *rand.Rand, depth int) any {
+// value is a JSON value at random, of few keys and ids, so that two of them have some in common.
+func value(luck *rand.Rand, depth int) any {
 	switch kind := luck.IntN(7); {
 	case depth == 0 || kind < 2:
 		return []any{nil, true, 1.5, "text", "", []any{}, map[string]any{}, []any{1.0, "x"}}[luck.IntN(8)]
 	case kind < 5:
 		all := map[string]any{}
 		for range luck.IntN(5) {
-			all[fmt.Sprint("k", luck.IntN(6))] = tree(luck, depth-1)
+			all[fmt.Sprint("k", luck.IntN(6))] = value(luck, depth-1)
 		}
 		return all
 	default:
 		list := []any{}
+		key := idKeys[luck.IntN(len(idKeys))]
 		for _, id := range luck.Perm(6)[:luck.IntN(5)] {
-			list = append(list, map[string]any{"id": fmt.Sprint(id), "v": tree(luck, depth-1)})
+			list = append(list, map[string]any{key: fmt.Sprint(id), "v": value(luck, depth-1)})
 		}
 		return list
 	}
@@ -39,7 +40,7 @@ func TestAPatchMakesOneValueOfAnother(t *testing.T) {
 		return text
 	}
 	for range 20_000 {
-		a, b := tree(luck, 4), tree(luck, 4)
+		a, b := value(luck, 4), value(luck, 4)
 		before, after := encode(a), encode(b)
 		var p patch
 		if err := json.Unmarshal(encode(patchBetween(before, after)), &p); err != nil {

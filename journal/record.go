@@ -3,6 +3,7 @@ package journal
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,12 +78,41 @@ type record struct {
 
 // change is what became of one kind of object since the line before.
 type change[T comparable] struct {
-	Set  []T      `json:"set,omitempty"`  // new or changed, whole
-	Gone []string `json:"gone,omitempty"` // "namespace/name", or "name"
+	Set     []T              `json:"set,omitempty"`     // new or changed, whole
+	Changed map[string]patch `json:"changed,omitempty"` // nodes that changed, by name: their kubelets report every few minutes
+	Gone    []string         `json:"gone,omitempty"`    // "namespace/name", or "name"
 }
 
 // IsZero lets a line leave out a kind that did not change.
-func (c change[T]) IsZero() bool { return len(c.Set) == 0 && len(c.Gone) == 0 }
+func (c change[T]) IsZero() bool { return len(c.Set) == 0 && len(c.Changed) == 0 && len(c.Gone) == 0 }
+
+// patched is the change with what was there before, sorted by name, as patches.
+func patched[T comparable](c change[T], before []T) (change[T], error) {
+	var whole []T
+	for _, o := range c.Set {
+		at, found := slices.BinarySearchFunc(before, nameOf(o), func(o T, n name) int { return nameOf(o).compare(n) })
+		if !found {
+			whole = append(whole, o)
+			continue
+		}
+		was, err := json.Marshal(before[at])
+		if err != nil {
+			return c, err
+		}
+		is, err := json.Marshal(o)
+		if err != nil {
+			return c, err
+		}
+		if p := patchBetween(was, is); !p.IsZero() {
+			if c.Changed == nil {
+				c.Changed = map[string]patch{}
+			}
+			c.Changed[nameOf(o).String()] = p
+		}
+	}
+	c.Set = whole
+	return c, nil
+}
 
 // name tells objects of one kind apart.
 type name struct{ namespace, name string }

@@ -34,34 +34,44 @@ func (m moment) since() time.Time {
 	return time.Now()
 }
 
-// is says whether the line is of a cycle that could be meant.
-func (m moment) is(line journal.Line) bool {
-	return (m.cycle == 0 || line.Cycle == m.cycle) && (m.at.IsZero() || !line.Time.After(m.at))
-}
-
 // entryOf reads one cycle of a journal. What of the journal is left out, as it is damaged, is told to left.
 func entryOf(path string, which moment, left io.Writer) (journal.Entry, error) {
-	e, newest, err := lastEntry(path, which.since(), left, which.is)
+	e, newest, err := lastEntry(path, which, left)
 	if err == nil && e.Seen == nil && which == (moment{}) { // a process has just begun the newest file
-		e, newest, err = lastEntry(path, time.Time{}, left, which.is)
+		e, newest, err = lastEntry(path, moment{at: time.Now().Add(reach)}, left)
 	}
 	switch {
 	case err != nil || e.Seen != nil:
 		return e, err
-	case newest.Time.IsZero():
+	case newest.Time.IsZero() && which.at.IsZero():
 		return e, fmt.Errorf("journal %s: it holds no whole cycle; %s", path, history.Which)
 	case which.cycle != 0:
 		return e, fmt.Errorf("--cycle=%d: the journal %s does not hold it; its last cycle is %d", which.cycle, path, newest.Cycle)
 	}
-	return e, fmt.Errorf("--at: the journal %s holds no cycle within %s before %s; its last cycle is of %s",
-		path, reach, which.at.Local().Format(time.DateTime), newest.Time.Local().Format(time.DateTime))
+	return e, fmt.Errorf("--at: the journal %s holds no cycle within %s before %s; sluice log --since says which it holds",
+		path, reach, which.at.Local().Format(time.DateTime))
 }
 
-// lastEntry is the last entry whose line is one that is looked for, an empty one when none is, and the last line of all. It reads twice: to look
+// lastEntry is the entry that is meant, an empty one when there is none, and the last line that was read.
+func lastEntry(path string, which moment, left io.Writer) (e journal.Entry, newest journal.Line, err error) {
+	if which.cycle != 0 {
+		return lastLine(path, left, func(line journal.Line) bool { return line.Cycle == which.cycle })
+	}
+	r, err := read(path, which.since(), which.at, left, func(line journal.Line, _ *history.Reader) error {
+		newest = line
+		return nil
+	})
+	if err == nil && !newest.Time.IsZero() {
+		e, err = r.Entry()
+	}
+	return e, newest, err
+}
+
+// lastLine is the last entry whose line is one that is looked for, an empty one when none is, and the last line of all. It reads twice: to look
 // at a line is cheap, to read all that its cycle saw is not.
-func lastEntry(path string, since time.Time, left io.Writer, is func(journal.Line) bool) (e journal.Entry, newest journal.Line, err error) {
+func lastLine(path string, left io.Writer, is func(journal.Line) bool) (e journal.Entry, newest journal.Line, err error) {
 	best, n := 0, 0
-	err = eachLine(path, since, left, func(line journal.Line, _ *history.Reader) error {
+	_, err = read(path, time.Time{}, time.Time{}, left, func(line journal.Line, _ *history.Reader) error {
 		if n++; is(line) {
 			best = n
 		}
@@ -72,7 +82,7 @@ func lastEntry(path string, since time.Time, left io.Writer, is func(journal.Lin
 		return e, newest, err
 	}
 	n = 0
-	err = eachLine(path, since, io.Discard, func(_ journal.Line, r *history.Reader) (err error) {
+	_, err = read(path, time.Time{}, time.Time{}, io.Discard, func(_ journal.Line, r *history.Reader) (err error) {
 		if n++; n == best {
 			if e, err = r.Entry(); err == nil {
 				err = errEnough
@@ -88,11 +98,19 @@ var errEnough = errors.New("enough is read")
 
 // eachLine goes through a journal until visit fails. What is left out is told to left.
 func eachLine(path string, since time.Time, left io.Writer, visit func(journal.Line, *history.Reader) error) error {
+	_, err := read(path, since, time.Time{}, left, visit)
+	return err
+}
+
+// read goes through the part of a journal between two times until visit fails, and returns the reader, which has the last entry still. A zero time is
+// no bound.
+func read(path string, since, until time.Time, left io.Writer, visit func(journal.Line, *history.Reader) error) (*history.Reader, error) {
 	r, err := history.Read(path, since)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer r.Close()
+	r.Until(until)
 	some := false
 	defer func() {
 		for _, sentence := range r.Left() {
@@ -104,20 +122,20 @@ func eachLine(path string, since time.Time, left io.Writer, visit func(journal.L
 	for {
 		line, err := r.Next()
 		if errors.Is(err, io.EOF) && !some && len(r.Left()) > 0 {
-			return fmt.Errorf("journal %s: %s; %s", path, r.Left()[0], history.Which)
+			return nil, fmt.Errorf("journal %s: %s; %s", path, r.Left()[0], history.Which)
 		}
 		if errors.Is(err, io.EOF) {
-			return nil
+			return r, nil
 		}
 		some = true
 		if err == nil {
 			err = visit(line, r)
 		}
 		if errors.Is(err, errEnough) {
-			return nil
+			return r, nil
 		}
 		if err != nil {
-			return err
+			return r, err
 		}
 	}
 }
@@ -133,7 +151,9 @@ func explainFrom(path string, which moment, about reason.Ref, left io.Writer) (r
 	if !errors.As(err, &unknown) || which.cycle != 0 {
 		return x, err
 	}
-	last, _, readErr := lastEntry(path, time.Time{}, io.Discard, func(line journal.Line) bool { return which.is(line) && report.Mentions(line, about) })
+	last, _, readErr := lastLine(path, io.Discard, func(line journal.Line) bool {
+		return (which.at.IsZero() || !line.Time.After(which.at)) && report.Mentions(line, about)
+	})
 	if readErr != nil || last.Seen == nil {
 		return x, errors.Join(err, readErr)
 	}

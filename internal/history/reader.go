@@ -24,6 +24,8 @@ type Reader struct {
 	open    *os.File
 	name    string // of the file that is read
 	decoder *journal.Decoder
+	last    *journal.Decoder // of the line that was returned last
+	until   time.Time
 	left    []string
 	follows bool
 	damaged bool // nothing was read since the last damage, which is told
@@ -74,7 +76,7 @@ func (r *Reader) Next() (journal.Line, error) {
 		line, err := r.decoder.Read()
 		switch {
 		case err == nil:
-			r.damaged = false
+			r.damaged, r.last = false, r.decoder
 			return line, nil
 		case r.follows && len(r.parts) == 0 && (errors.Is(err, io.EOF) || errors.Is(err, journal.ErrCut)):
 			if !r.grown() {
@@ -111,9 +113,12 @@ func (r *Reader) grown() bool {
 	return err == nil && !os.SameFile(have, now)
 }
 
-// Entry is the entry of the line that [Reader.Next] has returned.
+// Until has reading end before the first line that is later than a time.
+func (r *Reader) Until(t time.Time) { r.until = t }
+
+// Entry is the entry of the line that [Reader.Next] has returned last, also behind the last one.
 func (r *Reader) Entry() (journal.Entry, error) {
-	e, err := r.decoder.Entry()
+	e, err := r.last.Entry()
 	if err != nil {
 		err = fmt.Errorf("file %s: %w", r.name, err)
 	}
@@ -144,6 +149,7 @@ func (r *Reader) begin(path string) error {
 		}
 	}
 	r.open, r.name, r.decoder = file, filepath.Base(path), journal.NewDecoder(from)
+	r.decoder.Until(r.until)
 	return nil
 }
 
