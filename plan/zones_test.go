@@ -44,6 +44,11 @@ func located(zone string) func(*corev1.Node) {
 	return func(n *corev1.Node) { n.Labels[corev1.LabelTopologyZone] = zone }
 }
 
+// unreachable bears what Kubernetes puts on a node whose kubelet is silent.
+func unreachable(n *corev1.Node) {
+	n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoSchedule})
+}
+
 func wants(zone string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{corev1.LabelTopologyZone: zone} }
 }
@@ -97,6 +102,22 @@ func TestZonesOfAGroupTakeTurns(t *testing.T) {
 		"a machine that is listed stands for the zone it is in": {
 			group: across("z"), flight: true, objects: []any{Pod("p", wants("z"), CPU("4")), Pod("q", wants("x"), CPU("4"))},
 			want: []string{"grow a 1 -> 2"}, zones: map[string]int{"x": 1, "z": 1}, verdict: map[string]string{"pod p": "waiting FitsComingMachine"},
+		},
+		"a machine that is started again stands for its zone": {
+			group: func() *cluster.Group {
+				g := across("x", "y")
+				g.Instances[1].State = cluster.StateCreating
+				return g
+			}(),
+			flight: true, objects: []any{
+				Node("a-0", located("x")), Pod("base", On("a-0"), CPU("4")), Node("a-1", located("y"), Silent(Start.Add(-time.Hour)), unreachable),
+				Pod("p", wants("y"), CPU("4")), Pod("q", CPU("4")),
+			},
+			want: []string{"grow a 2 -> 3"}, zones: map[string]int{"x": 1, "y": 1, "z": 1}, verdict: map[string]string{"pod p": "waiting FitsComingMachine", "pod q": "grows NeedsMachine"},
+		},
+		"a limit that is reached before a zone's turn is told": {
+			group: func() *cluster.Group { g := across("x"); g.Max = 2; return g }(), objects: []any{Pod("p", wants("x"))},
+			want: []string{}, verdict: map[string]string{"pod p": "stuck NoGroupGrows GroupAtMax"},
 		},
 		"a zone that is passed over is not waited for": {
 			group: across("x"), objects: []any{Pod("p", wants("y")), Pod("q", wants("z"))}, kept: passed("y"),

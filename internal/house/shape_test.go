@@ -23,7 +23,7 @@ const (
 	mostMethods = 60     // of one receiver
 	mostFields  = 20     // of one struct that has methods; plain records may have more
 	mostUpward  = 0.20   // of the arrows between the files of a package
-	mostCode    = 17_200 // lines of all of them, without comments and blanks
+	mostCode    = 17_500 // lines of all of them, without comments and blanks: a new rule has room, a second decision has none
 
 	leastComments = 16 // percent of the lines of all of them, blanks apart
 )

@@ -25,6 +25,9 @@ type Limits struct {
 
 // bounds are the limits of a group's own, in the order in which they are asked; the first that is reached is told. A new limit of a group
 // is a row here. A row that is not in force leaves unlimited machines. more may be negative, when the group has more than the limit allows.
+//
+// They count from what the group adds already, not from [place.Incoming.Opened]: whoever asks may have opened machines on trial, which are among
+// the extra ones.
 var bounds = []struct {
 	rule string
 	more func(lm *Limits, st *Order) int                      // how many machines the group may add beyond those that it already adds

@@ -79,7 +79,7 @@ func (tu *turns) carriesNobody(node string) bool {
 
 // tooFar says that a zone's turn comes too late for the pod, which a machine there would take; nil when no zone would do. It opens one
 // machine more than the group has zones, and asks each after the first. Where none of these takes the pod, it asks an empty machine of each
-// zone alone. Nothing stays open.
+// zone alone. Where the zone is near enough, and a limit is reached before its turn, that is told instead. Nothing stays open.
 func (tu *turns) tooFar(st *Order, p *cluster.Pod) *reason.Reason {
 	if st.Rotation == nil {
 		return nil
@@ -111,6 +111,9 @@ func (tu *turns) tooFar(st *Order, p *cluster.Pod) *reason.Reason {
 	}
 	if zone == "" {
 		return nil
+	}
+	if limit := tu.limits.limit(st, tu.limits.totals(), others); limit != nil && others <= spare {
+		return limit
 	}
 	why := reason.New(reason.ZoneTooFar, reason.Group(string(st.ID)), "zone", zone, "machines", others, "limit", spare)
 	return &why

@@ -30,9 +30,9 @@ type Arrivals struct {
 func (cm *Arrivals) open() {
 	for _, g := range cm.Snapshot.Groups {
 		st := cm.room.groups[g.ID]
-		machines, unanswered := cm.expected(st)
+		machines, unanswered, zones := cm.expected(st)
 		st.expect(machines + len(st.Late))
-		st.Rotation = cm.room.Machines.rotate(st)
+		st.Rotation = cm.room.Machines.rotate(st, zones)
 		// Nobody knows what a machine of this group offers. Its machines count as coming, and take no pod.
 		if g.Template == nil {
 			continue
@@ -65,18 +65,18 @@ func (cm *Arrivals) Arriving(n *cluster.Node) bool {
 //	asked for, without an answer                   yes: Asked less capacity, which is the number unanswered
 //
 // It counts nothing of a group of which too little is known, unless the cloud's silence alone is the reason: see promises.
-func (cm *Arrivals) expected(st *Incoming) (machines, unanswered int) {
+// Zones are those of the listed ones, "" for one of which the list says none.
+func (cm *Arrivals) expected(st *Incoming) (machines, unanswered int, zones []string) {
 	if !st.Usable() && !st.AwaitsAnswer() && !cm.promises(st) {
-		return 0, 0
+		return 0, 0, nil
 	}
-	listed := 0
 	for _, in := range st.Unregistered {
 		if cm.Comes(st.GroupFacts, in) {
 			if _, late := cm.IsLate(st.GroupFacts, in); late {
 				st.Late = append(st.Late, in)
 				continue
 			}
-			listed++
+			zones = append(zones, in.Zone)
 			st.Taken = cmp.Or(st.Taken, cm.NameTaken(in))
 		}
 	}
@@ -84,7 +84,7 @@ func (cm *Arrivals) expected(st *Incoming) (machines, unanswered int) {
 		// A node that is Arriving is shown by OpenRoom: counted here too, its machine would be room twice. A machine is opened empty, so it
 		// does not stand for a node on which pods stay. Deleted pods do not stay (scenario spot-evicted-starts-once).
 		if !cm.Arriving(n) && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() && !p.Leaving() }) {
-			listed++
+			zones = append(zones, n.Instance.Zone)
 		}
 	}
 	capacity := st.Capacity
@@ -97,7 +97,7 @@ func (cm *Arrivals) expected(st *Incoming) (machines, unanswered int) {
 	if st.Lapsed() {
 		sure = max(0, sure-cm.unlisted(st))
 	}
-	return listed + sure + unanswered, unanswered
+	return len(zones) + sure + unanswered, unanswered, zones
 }
 
 // promises says whether what is coming of a group still counts while the cloud does not answer about it: until machines that were granted

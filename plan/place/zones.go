@@ -34,19 +34,19 @@ func TopologiesOf(spec *corev1.PodSpec) []string {
 // rotate finds the order in which the group's machines come up, nil for a group that spans no zones.
 //
 //	machine                   zone
-//	listed, coming, not late  what the list says; where it says nothing, by turn
+//	listed, coming, not late  what the list says; where it says nothing, by turn: the zones of [Arrivals.expected]
 //	parked                    its own: a growth starts parked machines before it makes new ones
 //	beyond those              by turn: see [cluster.NextZone]
-func (mc *Machines) rotate(st *Incoming) *rotation {
+func (mc *Machines) rotate(st *Incoming, coming []string) *rotation {
 	if !st.Spans() || st.Template == nil {
 		return nil
 	}
 	has := st.InZones()
 	delete(has, "") // these take their turns
 	r := &rotation{Zones: mc.zonesOf(st), has: has, count: maps.Clone(has), nodes: map[string]*corev1.Node{}}
-	for _, in := range st.Unregistered {
-		if _, late := mc.IsLate(st.GroupFacts, in); in.Zone != "" && mc.Comes(st.GroupFacts, in) && !late {
-			r.known = append(r.known, in.Zone)
+	for _, zone := range coming {
+		if zone != "" {
+			r.known = append(r.known, zone)
 		}
 	}
 	for _, in := range st.Parked {
