@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -142,11 +143,15 @@ func Run(ctx context.Context, o Options) error {
 	if o.election().Enabled {
 		server.StandBy()
 	}
+	var leading atomic.Bool
+	metrics.Process(o.Version, leading.Load)
 	var a *Autoscaler
 	resumed := status == nil
 	process := ctx
 	err = lead(ctx, lock, o.election(), o.Log, func(ctx context.Context, leads func() time.Time) error {
 		server.Lead()
+		leading.Store(true)
+		defer leading.Store(false)
 		defer server.StandBy()
 		if a != nil && resumed {
 			a = a.Anew()

@@ -32,6 +32,7 @@ type Metrics struct {
 	verdicts     *prometheus.GaugeVec
 	pending      *prometheus.GaugeVec
 	groups       groupMetrics
+	watch        watchMetrics
 	compatible   compatibleMetrics
 
 	tally map[tallied]int // of the verdicts of a cycle, empty between cycles
@@ -76,6 +77,7 @@ func NewMetrics() *Metrics {
 			backoff:  gauges(r, "sluice_group_backoff", "1 while the group may not grow because of a failure.", "group"),
 			actors:   gauges(r, "sluice_group_other_hands", "1 while a setting lets the cloud restart, delete or size machines of the group by itself.", "group", "kind"),
 		},
+		watch:      newWatch(r),
 		compatible: newCompatible(r),
 	}
 	m.startAtZero()
@@ -117,6 +119,7 @@ func (m *Metrics) Report(entry journal.Entry, took time.Duration) {
 	m.reportLacks(entry)
 	m.reportVerdicts(entry)
 	m.reportGroups(entry, counted)
+	m.watch.report(entry)
 	m.compatible.report(entry, counted, failures)
 }
 

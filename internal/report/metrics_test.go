@@ -105,6 +105,14 @@ func TestMetricsCountWhatCyclesDid(t *testing.T) {
 		"a node was not Ready in its time, and that is known": {late(noon.Add(-time.Minute)), accepted(), map[string]string{
 			`cluster_autoscaler_failed_scale_ups_total{dra_drivers="",gpu_name="",gpu_resource_name="",reason="timeout"}`: "0",
 		}},
+		"what is watched": {draining, accepted(), map[string]string{
+			`sluice_oldest_removal_seconds`:                   "60",
+			`sluice_oldest_pending_pod_seconds`:               "0",
+			`sluice_group_unreadable{group="agents"}`:         "0",
+			`sluice_group_read_age_seconds{group="agents"}`:   "2",
+			`sluice_reasons{code="NodeDraining",kind="node"}`: "1",
+			`sluice_reasons{code="NodeBusy",kind="node"}`:     "",
+		}},
 		"a pod evicted": {draining, accepted(), map[string]string{
 			`cluster_autoscaler_evicted_pods_total{eviction_result="succeeded"}`: "1",
 			`cluster_autoscaler_pending_node_deletions`:                          "1",

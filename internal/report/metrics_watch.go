@@ -1,0 +1,82 @@
+package report
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/reason"
+)
+
+// watchMetrics are what alerts watch: why things stay as they are, and since when.
+type watchMetrics struct {
+	reasons          *prometheus.GaugeVec
+	oldestPending    prometheus.Gauge
+	oldestRemoval    prometheus.Gauge
+	cost, unreadable *prometheus.GaugeVec
+	readAge          *prometheus.GaugeVec
+}
+
+func newWatch(r prometheus.Registerer) watchMetrics {
+	return watchMetrics{
+		reasons:       gauges(r, "sluice_reasons", "Subjects of the last cycle whose verdict names the reason.", "kind", "code"),
+		oldestPending: gauge(r, "sluice_oldest_pending_pod_seconds", "Age of the oldest pending pod that sluice makes room for or cannot; 0 without one."),
+		oldestRemoval: gauge(r, "sluice_oldest_removal_seconds", "For how long the node has been cordoned that sluice has cordoned first of those that are; 0 without one."),
+		cost:          gauges(r, "sluice_group_cost_usd_per_hour", "List price of the group's machines; absent while unknown.", "group"),
+		unreadable:    gauges(r, "sluice_group_unreadable", "1 while the cloud cannot be asked about the group, or does not answer in full.", "group"),
+		readAge:       gauges(r, "sluice_group_read_age_seconds", "Age of the evidence on which the last cycle decided about the group; absent before the first read.", "group"),
+	}
+}
+
+func (w watchMetrics) report(entry journal.Entry) {
+	now := entry.Seen.Time
+	w.reasons.Reset()
+	tally := map[[2]string]int{}
+	oldest := now
+	pods := podsByKey(entry)
+	for _, v := range entry.Plan.Verdicts {
+		named := map[reason.Code]bool{}
+		for _, r := range v.Because {
+			if !named[r.Code] {
+				named[r.Code] = true
+				tally[[2]string{string(v.Subject.Kind), string(r.Code)}]++
+			}
+		}
+		if p := pods[v.Subject.Name]; v.Subject.Kind == reason.KindPod && v.Outcome != action.PodIgnored && p != nil && p.Created().Before(oldest) {
+			oldest = p.Created()
+		}
+	}
+	for of, n := range tally {
+		w.reasons.WithLabelValues(of[0], of[1]).Set(float64(n))
+	}
+	w.oldestPending.Set(now.Sub(oldest).Seconds())
+	first := now
+	for _, n := range entry.Seen.Nodes {
+		if removal, on := cluster.RemovalOf(n.Object); on && n.Parked.UID == "" && removal.Since.Before(first) {
+			first = removal.Since
+		}
+	}
+	w.oldestRemoval.Set(now.Sub(first).Seconds())
+	w.cost.Reset()
+	w.unreadable.Reset()
+	w.readAge.Reset()
+	for _, g := range entry.Seen.Groups {
+		id := string(g.ID)
+		if g.Capacity >= 0 && (g.PriceUSDPerHour > 0 || g.Capacity == 0) {
+			w.cost.WithLabelValues(id).Set(float64(g.Capacity) * g.PriceUSDPerHour)
+		}
+		w.unreadable.WithLabelValues(id).Set(indicator(!g.Read.Complete || g.Problem != ""))
+		if !g.Read.At.IsZero() {
+			w.readAge.WithLabelValues(id).Set(max(0, now.Sub(g.Read.At).Seconds()))
+		}
+	}
+}
+
+// Process has metrics of the process itself: its version, and whether it leads.
+func (m *Metrics) Process(version string, leads func() bool) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "sluice_leader", Help: "1 while this process leads, and decides; 0 while it stands by.",
+	}, func() float64 { return indicator(leads()) }))
+	gauges(m.registry, "sluice_build_info", "1, by the version of the program.", "version").WithLabelValues(version).Set(1)
+}
