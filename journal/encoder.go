@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
+	"slices"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/fleet"
@@ -18,7 +20,7 @@ type Encoder struct {
 	fleet  fleet.Ledger
 	offers map[cluster.GroupID]*cluster.Sizes
 	policy *policy.Policy
-	groups json.RawMessage
+	groups []*cluster.Group
 	memory json.RawMessage
 	told   []action.Verdict
 	begun  bool
@@ -34,7 +36,11 @@ func (e *Encoder) Encode(entry Entry) error {
 		*e = Encoder{w: e.w, torn: e.torn}
 	}
 	before, ledger, offered, told := e.seen, e.fleet, e.offers, e.told
-	groups, changed, err := since(e.groups, entry.Seen.Groups)
+	groups, err := groupsSince(e.groups, entry.Seen.Groups)
+	if err != nil {
+		return fmt.Errorf("write cycle %d: %w", entry.Cycle, err)
+	}
+	changed, err := encoded(groups)
 	if err != nil {
 		return fmt.Errorf("write cycle %d: %w", entry.Cycle, err)
 	}
@@ -100,7 +106,7 @@ func (e *Encoder) Encode(entry Entry) error {
 		e.begun, e.torn = false, true
 		return fmt.Errorf("write cycle %d: %w", entry.Cycle, err)
 	}
-	e.fleet, e.groups, e.memory = entry.Seen.Fleet, groups, memory
+	e.fleet, e.groups, e.memory = entry.Seen.Fleet, entry.Seen.Groups, memory
 	e.seen, e.offers, e.policy, e.told, e.begun, e.torn = after, offers, entry.Policy, entry.Plan.Verdicts, true, false
 	return nil
 }
@@ -110,8 +116,60 @@ func since(before json.RawMessage, value any) (after, change json.RawMessage, er
 	if after, err = json.Marshal(value); err != nil {
 		return nil, nil, err
 	}
-	if p := patchBetween(before, after); !p.IsZero() {
-		change, err = json.Marshal(p)
-	}
+	change, err = encoded(patchBetween(before, after))
 	return after, change, err
+}
+
+// encoded is the patch as a line has it, nil for one that changes nothing.
+func encoded(p patch) (json.RawMessage, error) {
+	if p.IsZero() {
+		return nil, nil
+	}
+	return json.Marshal(p)
+}
+
+// groupsSince is what turns groups into others. Of most groups nothing changes but when they were read, so that they are compared before they are
+// written.
+func groupsSince(before, after []*cluster.Group) (patch, error) {
+	same := func(a, b *cluster.Group) bool { return a.ID == b.ID }
+	if before == nil || !slices.EqualFunc(before, after, same) {
+		was, is, err := bothEncoded(before, after)
+		if before == nil {
+			was = nil
+		}
+		return patchBetween(was, is), err
+	}
+	p := patch{In: map[string]patch{}}
+	for i, g := range after {
+		last := before[i]
+		if last == g {
+			continue
+		}
+		was, is := *last, *g
+		was.Read, is.Read = cluster.Read{}, cluster.Read{}
+		var a, b any = last, g
+		alike := reflect.DeepEqual(&was, &is)
+		if alike {
+			a, b = last.Read, g.Read
+		}
+		old, now, err := bothEncoded(a, b)
+		if err != nil {
+			return p, err
+		}
+		change := patchBetween(old, now)
+		if alike && !change.IsZero() {
+			change = patch{In: map[string]patch{"read": change}}
+		}
+		if !change.IsZero() {
+			p.In[string(g.ID)] = change
+		}
+	}
+	return p, nil
+}
+
+func bothEncoded(a, b any) (first, second json.RawMessage, err error) {
+	if first, err = json.Marshal(a); err == nil {
+		second, err = json.Marshal(b)
+	}
+	return first, second, err
 }
