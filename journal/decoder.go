@@ -44,6 +44,7 @@ type Decoder struct {
 	until  time.Time // see [Decoder.Until]
 	over   bool      // a line was later than that
 	line   int
+	after  int // of the last line, see [record.After]
 	begun  bool
 	said   Line // by the last line
 	policy *policy.Policy
@@ -157,10 +158,13 @@ func (d *Decoder) Read() (Line, error) {
 
 // apply has a line change what is known from those before it.
 func (d *Decoder) apply(r *record) error {
+	if !r.Full && r.Version >= 3 && r.After != d.after+1 {
+		return errors.New("does not follow the line before it")
+	}
 	if r.Full {
 		*d = Decoder{r: d.r, line: d.line, until: d.until}
 	}
-	d.begun = true
+	d.begun, d.after = true, r.After
 	if r.Policy != nil {
 		d.policy = r.Policy
 	}
@@ -289,6 +293,12 @@ func next(value *tree, version int, said json.RawMessage) (err error) {
 	}
 	return err
 }
+
+// Pod is the pod of that "namespace/name" as of the last line, nil for none.
+func (d *Decoder) Pod(name string) *cluster.Pod { return d.pods[name] }
+
+// Node is the Node object of that name as of the last line, nil for none.
+func (d *Decoder) Node(name string) *corev1.Node { return d.nodes[name] }
 
 // objects are the objects of one kind as of the last line, by [name.String].
 type objects[T comparable] map[string]T

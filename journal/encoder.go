@@ -24,6 +24,7 @@ type Encoder struct {
 	memory json.RawMessage
 	told   []action.Verdict
 	begun  bool
+	after  int  // lines since the last full one
 	torn   bool // the last write may have left half a line
 }
 
@@ -55,7 +56,7 @@ func (e *Encoder) Encode(entry Entry) error {
 		return fmt.Errorf("write cycle %d: %w", entry.Cycle, err)
 	}
 	r := record{
-		Version: Version, Cycle: entry.Cycle, Time: entry.Seen.Time, Full: !e.begun, DryRun: entry.DryRun,
+		Version: Version, Cycle: entry.Cycle, Time: entry.Seen.Time, Full: !e.begun, After: e.after, DryRun: entry.DryRun,
 		Nodes:      nodes,
 		Pods:       between(before.Pods, after.Pods),
 		DaemonSets: between(before.DaemonSets, after.DaemonSets),
@@ -106,6 +107,7 @@ func (e *Encoder) Encode(entry Entry) error {
 		e.begun, e.torn = false, true
 		return fmt.Errorf("write cycle %d: %w", entry.Cycle, err)
 	}
+	e.after++
 	e.fleet, e.groups, e.memory = entry.Seen.Fleet, entry.Seen.Groups, memory
 	e.seen, e.offers, e.policy, e.told, e.begun, e.torn = after, offers, entry.Policy, entry.Plan.Verdicts, true, false
 	return nil

@@ -32,6 +32,7 @@ type record struct {
 	Cycle      uint64                                `json:"cycle"`
 	Time       time.Time                             `json:"time"`
 	Full       bool                                  `json:"full,omitempty"` // starts from nothing rather than from the line before
+	After      int                                   `json:"n,omitempty"`    // how many lines there are from the last full one to this one
 	DryRun     bool                                  `json:"dryRun,omitempty"`
 	Nodes      change[*corev1.Node]                  `json:"nodes,omitzero"`
 	Pods       change[*cluster.Pod]                  `json:"pods,omitzero"`

@@ -127,7 +127,7 @@ func subject(kind, name, namespace string) (reason.Ref, error) {
 		return reason.Node(name), nil
 	case "group":
 		return reason.Group(name), nil
-	case "instance":
+	case "instance", "machine":
 		return reason.Ref{Kind: reason.KindInstance, Name: name}, nil
 	}
 	return reason.Ref{}, fmt.Errorf("explain %s: the kind must be pod, node, group, instance, request or buffer", kind)

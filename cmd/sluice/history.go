@@ -43,17 +43,20 @@ each action about it with what became of it. It need not be there any more.`,
 				return errors.New("--journal: " + history.Which)
 			}
 			h := report.NewHistory(about)
-			err = eachLine(path, from, cmd.ErrOrStderr(), func(line journal.Line, _ *history.Reader) error {
-				if !line.Time.Before(from) {
-					h.Read(line)
+			var newest time.Time
+			err = eachLine(path, from, cmd.ErrOrStderr(), func(line journal.Line, r *history.Reader) error {
+				if newest = line.Time; !newest.Before(from) {
+					h.Read(line, r.Known())
 				}
 				return cmd.Context().Err()
 			})
 			switch {
 			case err != nil:
 				return err
+			case newest.Before(from):
+				return endsBefore(path, newest)
 			case len(h.Moments) == 0:
-				return fmt.Errorf("journal %s: it tells nothing of %s; sluice explain says which names are like it", path, about)
+				return fmt.Errorf("journal %s: from %s to %s it tells nothing of %s; sluice explain says which names are like it", path, report.Clock(h.Since), report.Clock(h.Until), about)
 			case format == "json":
 				return h.WriteJSON(cmd.OutOrStdout())
 			}
@@ -66,6 +69,11 @@ each action about it with what became of it. It need not be there any more.`,
 	f.StringVarP(&format, "output", "o", "text", "text or json")
 	f.StringVarP(&namespace, "namespace", "n", "default", "namespace of a pod, request or buffer that is named without one")
 	return cmd
+}
+
+// endsBefore says that a journal has nothing of the time that is asked about.
+func endsBefore(path string, newest time.Time) error {
+	return fmt.Errorf("journal %s: its last cycle is of %s; ask about an earlier time with --since", path, report.Clock(newest))
 }
 
 // follows is how often a journal that is followed is looked at for more.
@@ -90,10 +98,11 @@ intention is told once.`,
 			if path == "" {
 				return errors.New("--journal: " + history.Which)
 			}
+			var newest time.Time
 			told := &teller{w: cmd.OutOrStdout()}
 			log := report.NewLog(slog.New(told))
 			visit := func(line journal.Line, r *history.Reader) error {
-				if line.Time.Before(from) {
+				if newest = line.Time; newest.Before(from) {
 					return cmd.Context().Err()
 				}
 				e, err := r.Entry()
@@ -108,9 +117,15 @@ intention is told once.`,
 				return errors.Join(told.err, cmd.Context().Err())
 			}
 			if follow {
-				return followLines(cmd.Context(), path, from, visit)
+				return followLines(cmd.Context(), path, from, cmd.ErrOrStderr(), visit)
 			}
-			return eachLine(path, from, cmd.ErrOrStderr(), visit)
+			if err := eachLine(path, from, cmd.ErrOrStderr(), visit); err != nil {
+				return err
+			}
+			if newest.Before(from) {
+				return endsBefore(path, newest)
+			}
+			return nil
 		},
 	}
 	f := cmd.Flags()
@@ -121,15 +136,18 @@ intention is told once.`,
 }
 
 // followLines goes through a journal, and on with what is written to it, until the context ends.
-func followLines(ctx context.Context, path string, since time.Time, visit func(journal.Line, *history.Reader) error) error {
+func followLines(ctx context.Context, path string, since time.Time, left io.Writer, visit func(journal.Line, *history.Reader) error) error {
 	r, err := history.Read(path, since)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	r.Follow()
-	for {
+	for told := 0; ; {
 		line, err := r.Next()
+		for ; told < len(r.Left()); told++ {
+			_, _ = fmt.Fprintf(left, "sluice: journal: %s\n", r.Left()[told])
+		}
 		switch {
 		case err == nil:
 			if err := visit(line, r); err != nil {
@@ -191,7 +209,7 @@ func (t *teller) Handle(_ context.Context, r slog.Record) error {
 
 // tell writes a sentence about the cycle.
 func (t *teller) tell(sentence string) {
-	if _, err := fmt.Fprintf(t.w, "%s  %s\n", t.at.UTC().Format(time.DateTime), sentence); err != nil {
+	if _, err := fmt.Fprintf(t.w, "%s  %s\n", report.Clock(t.at), report.Printable(sentence)); err != nil {
 		t.err = err
 	}
 }

@@ -21,8 +21,8 @@ func idleNight(t *testing.T) string {
 func TestHistoryTellsOfWhatIsGone(t *testing.T) {
 	path := idleNight(t)
 	got := sluice(t.Context(), "history", "node", "agents000000", "--journal="+path)
-	got.expect(t, exitNothing, "node agents000000, from 2026-01-01 00:00:00 UTC", "00:00:00  idle", "cordon node agents000000", "delete machine 0 of group agents (node agents000000)", "nothing is decided about it any more")
-	sluice(t.Context(), "history", "pod", "web-0", "--journal="+path, "-o", "json").expect(t, exitNothing, `"outcome": "grows"`, `"sentence": "grow group agents 0 -\u003e 1"`)
+	got.expect(t, exitNothing, "node agents000000, from 2026-01-01 00:00:00 UTC", "00:00:00Z  idle", "cordon node agents000000", "delete machine 0 of group agents (node agents000000)", "nothing is decided about it any more")
+	sluice(t.Context(), "history", "pod", "web-0", "--journal="+path, "-o", "json").expect(t, exitNothing, `"outcome": "grows"`, `"sentence": "grow group agents 0 -\u003e 1"`, `"is": "is on node agents`)
 	sluice(t.Context(), "history", "node", "nobody", "--journal="+path).complains(t, "it tells nothing of node nobody")
 	sluice(t.Context(), "history", "node", "nobody").complains(t, "--journal")
 }
@@ -30,12 +30,13 @@ func TestHistoryTellsOfWhatIsGone(t *testing.T) {
 func TestExplainFindsWhatIsGone(t *testing.T) {
 	path := idleNight(t)
 	sluice(t.Context(), "explain", "node", "agents000000", "--journal="+path).expect(t, exitNothing,
-		"this is the last cycle that speaks of it; the journal's last one, at 2026-01-01 00:50:00 UTC, does not know it")
+		"this is the last cycle that knows it; that of 2026-01-01 00:50:00 UTC does not. Its history: sluice history node agents000000")
+	sluice(t.Context(), "explain", "pod", "web-0", "--journal="+path, "--at=2026-01-01 00:40:00 UTC").expect(t, exitNothing, "runs on node agents000001", "seen 2026-01-01 00:40:00 UTC")
 	sluice(t.Context(), "explain", "node", "agents000000", "--journal="+path, "--at=2026-01-01T00:05:00Z").expect(t, exitNothing, "node agents000000: idle", "seen 2026-01-01 00:05:00 UTC")
 	sluice(t.Context(), "explain", "node", "agents000009", "--journal="+path, "--at=2026-01-01T00:05:00Z").complains(t, "did you mean agents000000?")
 	sluice(t.Context(), "explain", "node", "agents000000", "--journal="+path, "--at=2025-12-01T00:05:00Z").complains(t, "holds no cycle within 24h0m0s before")
 	sluice(t.Context(), "explain", "node", "agents000000", "--at=02:13").complains(t, "give --journal too")
-	sluice(t.Context(), "explain", "node", "agents000000", "--journal="+path, "--at=yesterday").complains(t, "--at=yesterday: give a time such as 02:13")
+	sluice(t.Context(), "explain", "node", "agents000000", "--journal="+path, "--at=yesterday").complains(t, "--at=yesterday: give a time of the local zone such as 02:13")
 }
 
 func TestLogTellsWhatWasDone(t *testing.T) {
@@ -45,7 +46,7 @@ func TestLogTellsWhatWasDone(t *testing.T) {
 	if lines := strings.Count(got.out, "\n"); lines > 12 {
 		t.Errorf("%d lines are told of a quiet night:\n%s", lines, got.out)
 	}
-	sluice(t.Context(), "log", "--journal="+path, "--since=0s").expect(t, exitNothing)
+	sluice(t.Context(), "log", "--journal="+path, "--since=0s").complains(t, "its last cycle is of 2026-01-01 00:50:00Z")
 
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
@@ -67,6 +68,11 @@ func TestMomentsAreReadAsClocksShowThem(t *testing.T) {
 
 func TestADamagedJournalIsReadAsFarAsItGoes(t *testing.T) {
 	lines := bytes.SplitAfter(night(t), []byte("\n"))
+	missing := sluice(t.Context(), "replay", file(t, "journal", string(bytes.Join(append(lines[:3:3], lines[4:]...), nil))))
+	missing.expect(t, exitNothing, "3 cycles with")
+	if !strings.Contains(missing.complaint, "line 4 does not follow the line before it") {
+		t.Errorf("it is not told that a line is missing: %q", missing.complaint)
+	}
 	path := file(t, "journal", string(bytes.Join(lines[:3], nil))+"garbage\n"+string(bytes.Join(lines[3:], nil)))
 	got := sluice(t.Context(), "replay", path)
 	got.expect(t, exitNothing, "3 cycles with")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -55,7 +56,7 @@ func entryOf(path string, which moment, left io.Writer) (journal.Entry, error) {
 // lastEntry is the entry that is meant, an empty one when there is none, and the last line that was read.
 func lastEntry(path string, which moment, left io.Writer) (e journal.Entry, newest journal.Line, err error) {
 	if which.cycle != 0 {
-		return lastLine(path, left, func(line journal.Line) bool { return line.Cycle == which.cycle })
+		return lastLine(path, left, func(line journal.Line, _ *history.Reader) bool { return line.Cycle == which.cycle })
 	}
 	r, err := read(path, which.since(), which.at, left, func(line journal.Line, _ *history.Reader) error {
 		newest = line
@@ -69,10 +70,10 @@ func lastEntry(path string, which moment, left io.Writer) (e journal.Entry, newe
 
 // lastLine is the last entry whose line is one that is looked for, an empty one when none is, and the last line of all. It reads twice: to look
 // at a line is cheap, to read all that its cycle saw is not.
-func lastLine(path string, left io.Writer, is func(journal.Line) bool) (e journal.Entry, newest journal.Line, err error) {
+func lastLine(path string, left io.Writer, is func(journal.Line, *history.Reader) bool) (e journal.Entry, newest journal.Line, err error) {
 	best, n := 0, 0
-	_, err = read(path, time.Time{}, time.Time{}, left, func(line journal.Line, _ *history.Reader) error {
-		if n++; is(line) {
+	_, err = read(path, time.Time{}, time.Time{}, left, func(line journal.Line, r *history.Reader) error {
+		if n++; is(line, r) {
 			best = n
 		}
 		newest = line
@@ -124,6 +125,9 @@ func read(path string, since, until time.Time, left io.Writer, visit func(journa
 		if errors.Is(err, io.EOF) && !some && len(r.Left()) > 0 {
 			return nil, fmt.Errorf("journal %s: %s; %s", path, r.Left()[0], history.Which)
 		}
+		if errors.Is(err, io.EOF) && !some && until.IsZero() {
+			return nil, fmt.Errorf("journal %s: it holds no whole cycle; %s", path, history.Which)
+		}
 		if errors.Is(err, io.EOF) {
 			return r, nil
 		}
@@ -151,8 +155,8 @@ func explainFrom(path string, which moment, about reason.Ref, left io.Writer) (r
 	if !errors.As(err, &unknown) || which.cycle != 0 {
 		return x, err
 	}
-	last, _, readErr := lastLine(path, io.Discard, func(line journal.Line) bool {
-		return (which.at.IsZero() || !line.Time.After(which.at)) && report.Mentions(line, about)
+	last, _, readErr := lastLine(path, io.Discard, func(line journal.Line, r *history.Reader) bool {
+		return (which.at.IsZero() || !line.Time.After(which.at)) && report.Mentions(line, r.Known(), about)
 	})
 	if readErr != nil || last.Seen == nil {
 		return x, errors.Join(err, readErr)
@@ -168,11 +172,16 @@ func parseMoment(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if ago, err := time.ParseDuration(strings.TrimPrefix(text, "-")); err == nil && ago >= 0 {
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
 	}
-	if at, err := time.Parse(time.RFC3339, text); err == nil {
-		return at, nil
+	if days, err := strconv.Atoi(strings.TrimSuffix(text, "d")); err == nil && strings.HasSuffix(text, "d") && days >= 0 {
+		return now.AddDate(0, 0, -days), nil
+	}
+	for _, form := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 UTC"} { // as sluice prints them, too
+		if at, err := time.Parse(form, text); err == nil {
+			return at, nil
+		}
 	}
 	for _, form := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02"} {
 		if at, err := time.ParseInLocation(form, text, now.Location()); err == nil {
@@ -188,5 +197,5 @@ func parseMoment(flag, text string, now time.Time) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("--%s=%s: give a time such as 02:13, 2026-03-02 02:13, 2026-03-02T02:13:00Z, or 90m for so long ago", flag, text)
+	return time.Time{}, fmt.Errorf("--%s=%s: give a time of the local zone such as 02:13 or 2026-03-02 02:13, one of UTC such as 2026-03-02T02:13:00Z, or 90m for so long ago", flag, text)
 }

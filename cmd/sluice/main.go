@@ -18,6 +18,8 @@ import (
 	"github.com/spf13/pflag"
 	_ "golang.org/x/crypto/x509roots/fallback" // a container may have no certificate authorities
 	"k8s.io/component-base/cli/flag"
+
+	"sluice.dev/sluice/internal/report"
 )
 
 // version is set by the Makefile. Another build has that of its sources, as far as Go knows it.
@@ -79,7 +81,7 @@ func execute(ctx context.Context, cmd *cobra.Command, args []string) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "sluice: %s\n", oneLine(err))
+	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "sluice: %s\n", report.Printable(oneLine(err)))
 	return exitError
 }
 

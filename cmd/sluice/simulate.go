@@ -34,7 +34,7 @@ A scenario is a text file: prose and a script, one statement a line, then the ex
   00:00 node agents_0              idle       nothing but daemons for 0s (limit 10m0s)
   ...
 
-With --journal the story can be asked afterwards: sluice history node agents_0 --journal=FILE.
+With --journal the story can be asked afterwards: sluice history group agents --journal=FILE.
 
 What stands before the first advance, until or restart is how things are when sluice starts. A machine and the node that it
 becomes are called agents_2: instance 2 of group agents. Pods of a controller are numbered: web-1, web-2.

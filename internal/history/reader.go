@@ -125,6 +125,9 @@ func (r *Reader) Entry() (journal.Entry, error) {
 	return e, err
 }
 
+// Known is what the line that [Reader.Next] has returned knows of objects.
+func (r *Reader) Known() *journal.Decoder { return r.last }
+
 // Left are sentences about what was left out so far.
 func (r *Reader) Left() []string { return r.left }
 

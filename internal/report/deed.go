@@ -133,9 +133,10 @@ func Done(entry journal.Entry) (all []string) {
 	}
 	var last Deed
 	alike, kind, why := 0, "", ""
+	var others []string // their names
 	tell := func() {
 		if alike > 1 {
-			last.Sentence += fmt.Sprintf(" and %d others alike", alike-1)
+			last.Sentence += fmt.Sprintf(", and alike %s", strings.Join(others, ", "))
 		}
 		if alike > 0 {
 			all = append(all, last.Sentence+why)
@@ -156,10 +157,11 @@ func Done(entry journal.Entry) (all []string) {
 		of := fmt.Sprint(d.Action, " ", d.Group, " ", d.Status(), " ", code)
 		if alike > 0 && of == kind {
 			alike++
+			others = append(others, or(d.Node, d.about().Name))
 			continue
 		}
 		tell()
-		last, alike, kind, why = d, 1, of, because
+		last, alike, kind, why, others = d, 1, of, because, nil
 	}
 	tell()
 	return all

@@ -30,7 +30,7 @@ func (x Explanation) WriteText(w io.Writer) error {
 	p.line("  seen %s, cycle %d%s", stamp(x.Time), x.Cycle, dryRun(x.DryRun))
 	p.without(x.Without)
 	if !x.Gone.IsZero() {
-		p.line("  this is the last cycle that speaks of it; the journal's last one, at %s, does not know it", stamp(x.Gone))
+		p.line("  this is the last cycle that knows it; that of %s does not. Its history: sluice history %s %s", stamp(x.Gone), x.Subject.Kind, x.Subject.Name)
 	}
 	if len(x.Because) > 0 {
 		p.section("Why")
@@ -110,7 +110,7 @@ type page struct {
 }
 
 func (p *page) line(format string, args ...any) {
-	fmt.Fprintf(&p.text, format+"\n", args...)
+	fmt.Fprintf(&p.text, format+"\n", printable(args)...)
 }
 
 func (p *page) section(title string) { p.line("\n%s", title) }
@@ -125,7 +125,7 @@ func (p *page) row(cells ...string) {
 		if i == 0 {
 			sep = "  "
 		}
-		fmt.Fprint(p.table, sep, c)
+		fmt.Fprint(p.table, sep, Printable(c))
 	}
 	fmt.Fprintln(p.table)
 }
