@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -37,6 +38,18 @@ func TestExplainFindsWhatIsGone(t *testing.T) {
 	sluice(t.Context(), "explain", "node", "agents000000", "--journal="+path, "--at=2025-12-01T00:05:00Z").complains(t, "holds no cycle within 24h0m0s before")
 	sluice(t.Context(), "explain", "node", "agents000000", "--at=02:13").complains(t, "give --journal too")
 	sluice(t.Context(), "explain", "node", "agents000000", "--journal="+path, "--at=yesterday").complains(t, "--at=yesterday: give a time of the local zone such as 02:13")
+}
+
+// TestTheLastCycleIsInTheFileBefore has a process begin a new file, and be asked before its first cycle.
+func TestTheLastCycleIsInTheFileBefore(t *testing.T) {
+	path := idleNight(t)
+	if err := os.Rename(path, path+"-20260101T005000Z"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sluice(t.Context(), "explain", "group", "agents", "--journal="+path).expect(t, exitNothing, "seen 2026-01-01 00:50:00 UTC")
 }
 
 func TestLogTellsWhatWasDone(t *testing.T) {

@@ -35,37 +35,31 @@ func (m moment) since() time.Time {
 	return time.Now()
 }
 
+// errNoCycle says that what was read of a journal holds no whole cycle.
+var errNoCycle = errors.New("it holds no whole cycle")
+
 // entryOf reads one cycle of a journal. What of the journal is left out, as it is damaged, is told to left.
-func entryOf(path string, which moment, left io.Writer) (journal.Entry, error) {
-	e, newest, err := lastEntry(path, which, left)
-	if err == nil && e.Seen == nil && which == (moment{}) { // a process has just begun the newest file
-		e, newest, err = lastEntry(path, moment{at: time.Now().Add(reach)}, left)
+func entryOf(path string, which moment, left io.Writer) (e journal.Entry, err error) {
+	if which.cycle != 0 {
+		e, newest, err := lastLine(path, left, func(line journal.Line, _ *history.Reader) bool { return line.Cycle == which.cycle })
+		if err == nil && e.Seen == nil {
+			err = fmt.Errorf("--cycle=%d: the journal %s does not hold it; its last cycle is %d", which.cycle, path, newest.Cycle)
+		}
+		return e, err
+	}
+	nothing := func(journal.Line, *history.Reader) error { return nil }
+	r, err := read(path, which.since(), which.at, left, nothing)
+	if errors.Is(err, errNoCycle) && which.at.IsZero() { // a process has just begun the newest file
+		r, err = read(path, time.Time{}, which.at, left, nothing)
 	}
 	switch {
-	case err != nil || e.Seen != nil:
+	case errors.Is(err, errNoCycle) && !which.at.IsZero():
+		return e, fmt.Errorf("--at: the journal %s holds no cycle within %s before %s; sluice log --since says which it holds",
+			path, reach, which.at.Local().Format(time.DateTime))
+	case err != nil:
 		return e, err
-	case newest.Time.IsZero() && which.at.IsZero():
-		return e, fmt.Errorf("journal %s: it holds no whole cycle; %s", path, history.Which)
-	case which.cycle != 0:
-		return e, fmt.Errorf("--cycle=%d: the journal %s does not hold it; its last cycle is %d", which.cycle, path, newest.Cycle)
 	}
-	return e, fmt.Errorf("--at: the journal %s holds no cycle within %s before %s; sluice log --since says which it holds",
-		path, reach, which.at.Local().Format(time.DateTime))
-}
-
-// lastEntry is the entry that is meant, an empty one when there is none, and the last line that was read.
-func lastEntry(path string, which moment, left io.Writer) (e journal.Entry, newest journal.Line, err error) {
-	if which.cycle != 0 {
-		return lastLine(path, left, func(line journal.Line, _ *history.Reader) bool { return line.Cycle == which.cycle })
-	}
-	r, err := read(path, which.since(), which.at, left, func(line journal.Line, _ *history.Reader) error {
-		newest = line
-		return nil
-	})
-	if err == nil && !newest.Time.IsZero() {
-		e, err = r.Entry()
-	}
-	return e, newest, err
+	return r.Entry()
 }
 
 // lastLine is the last entry whose line is one that is looked for, an empty one when none is, and the last line of all. It reads twice: to look
@@ -125,8 +119,8 @@ func read(path string, since, until time.Time, left io.Writer, visit func(journa
 		if errors.Is(err, io.EOF) && !some && len(r.Left()) > 0 {
 			return nil, fmt.Errorf("journal %s: %s; %s", path, r.Left()[0], history.Which)
 		}
-		if errors.Is(err, io.EOF) && !some && until.IsZero() {
-			return nil, fmt.Errorf("journal %s: it holds no whole cycle; %s", path, history.Which)
+		if errors.Is(err, io.EOF) && !some {
+			return nil, fmt.Errorf("journal %s: %w; %s", path, errNoCycle, history.Which)
 		}
 		if errors.Is(err, io.EOF) {
 			return r, nil

@@ -50,11 +50,8 @@ Exit code 0: every decision came out the same; 1: some differ; 2: error.`,
 				}
 				return nil
 			})
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case cycles == 0:
-				return fmt.Errorf("journal %s: it holds no whole cycle; %s", args[0], history.Which)
 			}
 			_, _ = fmt.Fprintf(w, "%d cycles with %d actions: %d decided exactly the same, %d differently\n", cycles, actions, cycles-differ, differ)
 			if differ > 0 {

@@ -34,34 +34,25 @@ type part struct {
 	size   int64
 }
 
-// partsOf are the files of the journal at the path that are there, the oldest first.
-func partsOf(path string) ([]part, error) {
-	dir, base := filepath.Split(path)
-	entries, err := os.ReadDir(filepath.Clean("./" + dir))
-	if filepath.IsAbs(path) {
-		entries, err = os.ReadDir(filepath.Clean(dir))
-	}
-	if err != nil {
-		return nil, err
-	}
+// partsOf are the files of the journal at the path that are there, the oldest first. The path itself may be a link or a pipe, and alone in a folder that
+// cannot be listed.
+func partsOf(path string) (all []part, err error) {
+	dir, base := filepath.Dir(path), filepath.Base(path)
 	ext := filepath.Ext(base)
 	stem := strings.TrimSuffix(base, ext)
-	var all []part
+	entries, err := os.ReadDir(dir)
+	if info, fault := os.Stat(path); fault == nil && !info.IsDir() {
+		all, err = append(all, part{path: path, size: info.Size()}), nil
+	}
 	for _, e := range entries {
-		name := e.Name()
-		p := part{path: filepath.Join(dir, name)}
-		if name != base {
-			stamp, begins := strings.CutPrefix(name, stem+"-")
-			stamp, ends := strings.CutSuffix(strings.TrimSuffix(stamp, gzipped), ext)
-			at, err := time.Parse(stampForm, stamp)
-			if !begins || !ends || err != nil {
-				continue
-			}
-			p.closed = at
+		stamp, begins := strings.CutPrefix(e.Name(), stem+"-")
+		stamp, ends := strings.CutSuffix(strings.TrimSuffix(stamp, gzipped), ext)
+		at, fault := time.Parse(stampForm, stamp)
+		if !begins || !ends || fault != nil {
+			continue
 		}
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			p.size = info.Size()
-			all = append(all, p)
+		if info, fault := e.Info(); fault == nil && info.Mode().IsRegular() {
+			all = append(all, part{path: filepath.Join(dir, e.Name()), closed: at, size: info.Size()})
 		}
 	}
 	slices.SortFunc(all, func(a, b part) int {
@@ -76,7 +67,7 @@ func partsOf(path string) ([]part, error) {
 		}
 		return strings.Compare(a.path, b.path) // one that is compressed just now is there twice, the whole one first
 	})
-	return all, nil
+	return all, err
 }
 
 // closedName is the name of a file of the journal at the path that is closed at a time, which no other file has.

@@ -90,6 +90,28 @@ func same(a []uint64, from, to uint64) bool {
 	return uint64(len(a)) == to-from+1
 }
 
+func TestAJournalMayBeALinkOrAlone(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "journal.jsonl")
+	w := open(t, path, generous)
+	report(t, w, entry(1, 0))
+	finish(t, w)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	if all, _ := cycles(t, link, time.Time{}); !same(all, 1, 1) {
+		t.Errorf("of a link %v was read", all)
+	}
+	t.Chdir(dir)
+	if all, _ := cycles(t, "journal.jsonl", time.Time{}); !same(all, 1, 1) {
+		t.Errorf("beside it %v was read", all)
+	}
+	if _, err := Read(dir, time.Time{}); err == nil || !strings.Contains(err.Error(), "it is a directory") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestAProcessAppendsToWhatAnEarlierOneWrote(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deep", "journal.jsonl")
 	for i := range 3 { // three starts
