@@ -113,6 +113,10 @@ func TestMetricsCountWhatCyclesDid(t *testing.T) {
 			`sluice_reasons{code="NodeDraining",kind="node"}`: "1",
 			`sluice_reasons{code="NodeBusy",kind="node"}`:     "",
 		}},
+		"a pod that waits": {growing(), accepted(), map[string]string{
+			`sluice_oldest_pending_pod_seconds`:              "60",
+			`sluice_reasons{code="NeedsMachine",kind="pod"}`: "1",
+		}},
 		"a pod evicted": {draining, accepted(), map[string]string{
 			`cluster_autoscaler_evicted_pods_total{eviction_result="succeeded"}`: "1",
 			`cluster_autoscaler_pending_node_deletions`:                          "1",

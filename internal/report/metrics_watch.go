@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice.dev/sluice/cluster"
@@ -33,17 +35,20 @@ func (w watchMetrics) report(entry journal.Entry) {
 	now := entry.Seen.Time
 	w.reasons.Reset()
 	tally := map[[2]string]int{}
-	oldest := now
-	pods := podsByKey(entry)
+	ignored := map[string]bool{}
 	for _, v := range entry.Plan.Verdicts {
-		named := map[reason.Code]bool{}
-		for _, r := range v.Because {
-			if !named[r.Code] {
-				named[r.Code] = true
+		for i, r := range v.Because {
+			if !slices.ContainsFunc(v.Because[:i], func(before reason.Reason) bool { return before.Code == r.Code }) {
 				tally[[2]string{string(v.Subject.Kind), string(r.Code)}]++
 			}
 		}
-		if p := pods[v.Subject.Name]; v.Subject.Kind == reason.KindPod && v.Outcome != action.PodIgnored && p != nil && p.Created().Before(oldest) {
+		if v.Subject.Kind == reason.KindPod && v.Outcome == action.PodIgnored {
+			ignored[v.Subject.Name] = true
+		}
+	}
+	oldest := now
+	for _, p := range entry.Seen.Pending {
+		if p.Created().Before(oldest) && !ignored[p.String()] {
 			oldest = p.Created()
 		}
 	}
