@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -257,34 +258,69 @@ func TestWhatIsDamagedCostsNothingElse(t *testing.T) {
 	}
 }
 
-// TestAFullDiskCostsTheEntriesOfThatTime has writes fail for two cycles.
+// crowded is a file on a disk that has room for a part of each line; stuck says that not even that can be taken back.
+type crowded struct {
+	target
+	stuck bool
+}
+
+func (c crowded) Write(line []byte) (int, error) {
+	n, err := c.target.Write(line[:len(line)/2])
+	return n, errors.Join(err, syscall.ENOSPC)
+}
+
+func (c crowded) Truncate(size int64) error {
+	if c.stuck {
+		return syscall.EIO
+	}
+	return c.target.Truncate(size)
+}
+
 func TestAFullDiskCostsTheEntriesOfThatTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		stuck bool
+		left  int // sentences about what is left out
+	}{"what was written of a line is taken back": {false, 0}, "it cannot be taken back": {true, 1}} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "journal.jsonl")
+			w := open(t, path, generous)
+			report(t, w, entry(1, 0))
+			file := w.file
+			w.file = crowded{file, c.stuck}
+			for i := range 2 {
+				if err := w.Report(t.Context(), entry(i+2, time.Duration(i+1)*time.Minute), 0); err == nil || !strings.Contains(err.Error(), "is not recorded") {
+					t.Errorf("error %v", err)
+				}
+			}
+			w.file = file
+			report(t, w, entry(4, 4*time.Minute))
+			report(t, w, entry(5, 5*time.Minute))
+			finish(t, w)
+			if w.Failed() != 2 {
+				t.Errorf("%d entries failed, want 2", w.Failed())
+			}
+			all, left := cycles(t, path, time.Time{})
+			if len(all) != 3 || all[1] != 4 || all[2] != 5 || len(left) != c.left {
+				t.Errorf("read %v, left out %q", all, left)
+			}
+		})
+	}
+}
+
+// TestAFileThatCannotBePutAsideGoesOn has somebody take the file away under its writer.
+func TestAFileThatCannotBePutAsideGoesOn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
 	w := open(t, path, generous)
 	report(t, w, entry(1, 0))
-	file := w.file
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Skip("there is no /dev/full here:", err)
-	}
-	w.file = full
-	for i := range 2 {
-		if err := w.Report(t.Context(), entry(i+2, time.Duration(i+1)*time.Minute), 0); err == nil || !strings.Contains(err.Error(), "is not recorded") {
-			t.Errorf("error %v", err)
-		}
-	}
-	w.file = file
-	if err := full.Close(); err != nil {
+	aside := path + ".aside"
+	if err := os.Rename(path, aside); err != nil {
 		t.Fatal(err)
 	}
-	report(t, w, entry(4, 4*time.Minute))
-	report(t, w, entry(5, 5*time.Minute))
-	finish(t, w)
-	if w.Failed() != 2 {
-		t.Errorf("%d entries failed, want 2", w.Failed())
+	for i := range 3 {
+		report(t, w, entry(i+2, 7*time.Hour+time.Duration(i)*time.Minute))
 	}
-	all, left := cycles(t, path, time.Time{})
-	if len(all) != 3 || all[1] != 4 || all[2] != 5 || len(left) > 0 {
+	finish(t, w)
+	if all, left := cycles(t, aside, time.Time{}); !same(all, 1, 4) || len(left) > 0 {
 		t.Errorf("read %v, left out %q", all, left)
 	}
 }

@@ -37,13 +37,20 @@ func (l Limits) Check() error {
 	return nil
 }
 
+// target is what a writer needs of a file.
+type target interface {
+	io.WriteCloser
+	Truncate(size int64) error
+}
+
 // Writer appends entries to the journal at a path, closes and compresses its files, and removes old ones. One goroutine uses it; what it counts may be
 // read from others.
 type Writer struct {
 	path    string
 	limits  Limits
-	file    *os.File
+	file    target
 	size    int64     // bytes of the file
+	full    int64     // at how many it is closed
 	began   time.Time // when the file's first entry was written, zero while it has none of this process
 	last    time.Time // the same of its last one
 	encoder *journal.Encoder
@@ -81,7 +88,7 @@ func (w *Writer) begin() error {
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}
-	w.file, w.size, w.began, w.last = file, info.Size(), time.Time{}, info.ModTime()
+	w.file, w.size, w.full, w.began, w.last = file, info.Size(), w.limits.File, time.Time{}, info.ModTime()
 	if w.size > 0 {
 		w.began = w.last // nobody knows when it began: Span runs from here
 		end := make([]byte, 1)
@@ -115,8 +122,10 @@ func (w *Writer) Report(_ context.Context, entry journal.Entry, _ time.Duration)
 
 func (w *Writer) report(entry journal.Entry) error {
 	now := entry.Seen.Time
-	if w.file != nil && w.size > 0 && (w.size >= w.limits.File || !w.began.IsZero() && now.Sub(w.began) >= Span) {
-		if err := w.close(); err != nil {
+	if w.file != nil && w.size > 0 && (w.size >= w.full || !w.began.IsZero() && now.Sub(w.began) >= Span) {
+		if err := os.Rename(w.path, closedName(w.path, w.last)); err != nil {
+			w.full, w.began = w.size+w.limits.File, now // it goes on in this file, and tries again when that has grown as much
+		} else if err := w.close(); err != nil {
 			return err
 		}
 	}
@@ -134,14 +143,11 @@ func (w *Writer) report(entry journal.Entry) error {
 	return nil
 }
 
-// close puts the file aside. It is compressed beside what goes on.
+// close ends the file, which has another name by now. It is compressed beside what goes on.
 func (w *Writer) close() error {
 	err := w.file.Close()
 	w.file = nil
 	if err != nil {
-		return err
-	}
-	if err := os.Rename(w.path, closedName(w.path, w.last)); err != nil {
 		return err
 	}
 	w.tidy()
