@@ -65,6 +65,9 @@ func TestABreakerOpensWhenMachinesNeverJoin(t *testing.T) {
 		"it is kept where others only have to wait": {was: breaker(2), strays: []string{"0"}, nodes: first, policy: func(p *policy.Policy) {
 			p.Growth.Ceilings = []policy.GroupCeiling{{Ceiling: cluster.Ceiling{Limit: 1, Unit: cluster.CeilingMachines, Window: time.Hour}}}
 		}, granted: 1, open: true, hold: "0"},
+		"it is kept where a ceiling is too small for any machine": {was: breaker(2), strays: []string{"0"}, nodes: first, policy: func(p *policy.Policy) {
+			p.Growth.Ceilings = []policy.GroupCeiling{{Ceiling: cluster.Ceiling{Limit: 0.5, Unit: cluster.CeilingUSD, Window: time.Hour}}}
+		}, open: true, hold: "0"},
 		"it is kept where none has room without it either":    {was: breaker(2), strays: []string{"0"}, nodes: first, policy: func(p *policy.Policy) { p.Growth.Max.Nodes = 1 }, open: true, hold: "0"},
 		"one machine is tried":                                {was: breaker(3), nodes: first, want: []string{"grow a 1 -> 2"}, open: true},
 		"one that joined closes it":                           {was: breaker(3), nodes: first, young: 30 * time.Minute, want: []string{"grow a 2 -> 6"}},

@@ -217,7 +217,6 @@ func (qs *quiescing) begin(st *candidate, works []worker) {
 //	pods work                                   waits
 //	the budgets are full                        waits        the next step makes it one of those that leave
 //	its group's min needs it                    gives back   nodes may have fallen silent while it worked (S-44)
-//	a row of standing                           waits        as for every other cordon
 //	the safety contract                         waits        S-19: to take the next step empties the node
 //	a disruption budget holds all its pods      waits        a drain would end at its deadline (S-31, scenario run-dry-held-by-budget)
 //	none of these                               cordons      with [cluster.RanDry], and a time of its own for the drain
@@ -235,8 +234,6 @@ func (qs *quiescing) awaitWork(st *candidate) {
 		qs.nodes.judge(st, action.NodeDraining, qs.holds.crowded(st)...)
 	case qs.nodes.neededOf(st, 1) != nil:
 		qs.giveBack(st, *qs.nodes.neededOf(st, 1))
-	case qs.holds.forbidden(st) != nil:
-		qs.nodes.judge(st, action.NodeDraining, qs.holds.forbidden(st)...)
 	case refusal != nil:
 		qs.nodes.judge(st, action.NodeDraining, qs.HeldBy(about, st.group.GroupFacts, refusal)...)
 	case qs.evictions.budgetHolds(st) != nil: // it would be given back when the time for drains is over, and run dry anew

@@ -10,7 +10,7 @@
 //
 // A node comes back in each phase before deleting when a pod, a person or the safety contract needs it. Where a new rule goes:
 //
-//	a reason why a node may not be cordoned                           holds.go, a row of standing, which is asked on every road to a cordon
+//	a reason why a node may not be cordoned                           holds.go, a row of standing; a quiescing node was asked when it was tainted
 //	how long a node must have been idle, underused or silent          queue.go, limitOf; what a label of it says is read in package policy
 //	a delay that only nodes by themselves wait for, no person         holds.go, notYet; consolidation asks cools alone
 //	a label or annotation of the node that keeps it for good          node.View.untouched, a row of advance, and the guard
