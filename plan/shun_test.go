@@ -35,6 +35,12 @@ func softened(p action.Plan) []string {
 	return lines
 }
 
+// cooling is a memory of a scale-up a minute ago.
+func cooling(m memory.Memory) memory.Memory {
+	m.LastGrowth = Start.Add(-time.Minute)
+	return m
+}
+
 func TestPodsAreSteeredAwayFromNodesThatCouldGo(t *testing.T) {
 	job := OwnedBy("Job", "j")
 	busy := Pod("busy", CPU("3"), On("a-0"), job)
@@ -83,6 +89,13 @@ func TestPodsAreSteeredAwayFromNodesThatCouldGo(t *testing.T) {
 		},
 		"one that leaves keeps the taint": {
 			objects: []any{busy, Node("a-0"), Node("a-1", Removing(Start.Add(-time.Second), marked("1")), shunned)}, want: []string{},
+		},
+		"one that waits until others are gone": {
+			objects: []any{busy, Node("a-0"), Node("a-1"), Node("a-2")}, kept: removable("a-1", "a-2"), allowed: func(p *policy.Policy) { p.Removal.Parallelism = 1 },
+			want: []string{"taint a-2"},
+		},
+		"one that waits after a scale-up": {
+			objects: []any{busy, Node("a-0"), Node("a-1")}, kept: cooling(removable("a-1")), want: []string{"taint a-1"},
 		},
 		"without removal no node is shunned": {
 			objects: []any{busy, Node("a-0"), Node("a-1", shunned), Node("a-2")}, allowed: func(p *policy.Policy) { p.Removal.Enabled = false }, want: []string{"untaint a-1"},
