@@ -106,6 +106,18 @@ func TestHoursThatNobodyMadeAreNeverInForce(t *testing.T) {
 	}
 }
 
+func TestHoursAreReadAsTheyAreWritten(t *testing.T) {
+	for _, text := range []string{"Mon-Fri 08:00-20:00 Europe/Berlin", "daily 22:00-06:00 UTC", "Mon,Wed 00:00-24:00 UTC"} {
+		var h calendar.Hours
+		if err := h.UnmarshalText([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := h.MarshalText(); err != nil || string(again) != text {
+			t.Errorf("%q is written as %q (%v)", text, again, err)
+		}
+	}
+}
+
 func instant(t *testing.T, text string) time.Time {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, text)

@@ -26,6 +26,15 @@ const (
 	Force Overdue = "force"
 )
 
+// String is what [ParseOverdue] reads.
+func (o Overdue) String() string { return string(o) }
+
+// UnmarshalText is [ParseOverdue].
+func (o *Overdue) UnmarshalText(text []byte) (err error) {
+	*o, err = ParseOverdue(string(text))
+	return err
+}
+
 // ParseOverdue reads "abort", "wait" or "force". Its error is one clause for the operator.
 func ParseOverdue(text string) (Overdue, error) {
 	switch o := Overdue(text); o {

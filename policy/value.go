@@ -121,7 +121,6 @@ func texts(field any) *Value {
 
 // forms are those of fields whose type alone says how they are written, and does not write itself.
 var forms = []form{
-	one("string", ParseOverdue, word),
 	one("bands", ParseBands, PrintBands),
 	formed("names", parseExpanders, func(to *[]Expander, v []Expander) { *to = append(*to, v...) }, printExpanders),
 	list("total", ParseGPUTotal, GPUTotal.String),
@@ -130,6 +129,7 @@ var forms = []form{
 	list("ceiling", ParseGroupCeiling, GroupCeiling.String),
 	list("target", ParseDrainTarget, DrainTarget.String),
 	list("patience", ParseWorkRule, WorkRule.String),
+	list("pods", cluster.ParsePodSelector, cluster.PodSelector.String), // a journal has more than a flag may say
 	list("group", ParseConsolidated, word),
 }
 

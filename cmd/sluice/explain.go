@@ -37,10 +37,7 @@ one look at the cluster now with the flags of "sluice plan". Pods, requests and 
   sluice explain pod web-7d9f --nodes=1:10:agents`,
 		Args: arguments(2, 2, "a kind and a name, such as: sluice explain pod default/web-0"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
-			about, err := subject(args[0], args[1], namespace)
+			about, err := question(args, format, namespace)
 			if err != nil {
 				return err
 			}
@@ -105,10 +102,18 @@ func (s *settings) explain(ctx context.Context, o app.Options, about reason.Ref,
 	return report.NewExplanation(entry, about)
 }
 
+// question reads what the user asks about, and in which form the answer is wanted.
+func question(args []string, format, namespace string) (reason.Ref, error) {
+	if err := checkFormat(format); err != nil {
+		return reason.Ref{}, err
+	}
+	return subject(args[0], args[1], namespace)
+}
+
 // subject reads what the user asks about.
 func subject(kind, name, namespace string) (reason.Ref, error) {
 	if name == "" {
-		return reason.Ref{}, fmt.Errorf("explain %s: the name is empty", kind)
+		return reason.Ref{}, fmt.Errorf("%s: the name is empty", kind)
 	}
 	within := func(kind reason.Kind) (reason.Ref, error) {
 		if !strings.Contains(name, "/") {
@@ -130,5 +135,5 @@ func subject(kind, name, namespace string) (reason.Ref, error) {
 	case "instance", "machine":
 		return reason.Ref{Kind: reason.KindInstance, Name: name}, nil
 	}
-	return reason.Ref{}, fmt.Errorf("explain %s: the kind must be pod, node, group, instance, request or buffer", kind)
+	return reason.Ref{}, fmt.Errorf("%s: the kind must be pod, node, group, instance, request or buffer", kind)
 }
