@@ -70,7 +70,7 @@ func when(inForce bool, n int) int {
 	if inForce {
 		return n
 	}
-	return unlimited
+	return math.MaxInt
 }
 
 // capacity is what the group has, was asked for, and adds in this cycle, in machines. What was asked for counts while no answer or no list
@@ -99,7 +99,7 @@ func (lm *Limits) May(st *Order) bool {
 // MostMore is how many machines the group may add by its own limits, beyond what it already adds. Limits of the whole cluster are not
 // asked.
 func (lm *Limits) MostMore(st *Order) int {
-	n := unlimited
+	n := math.MaxInt
 	for _, b := range bounds {
 		n = min(n, b.more(lm, st))
 	}
