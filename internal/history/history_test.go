@@ -191,7 +191,11 @@ func TestOldFilesGo(t *testing.T) {
 	if err := os.WriteFile(other, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := open(t, path, Limits{File: 1, Total: 1000, Age: 168 * time.Hour})
+	w := open(t, path, Limits{File: 1 << 20, Total: 1000, Age: 168 * time.Hour})
+	if _, err := os.Stat(tooOld); err != nil {
+		t.Errorf("before its first entry: %v", err)
+	}
+	report(t, w, entry(1, 0))
 	finish(t, w)
 	for name, want := range map[string]bool{tooOld: false, tooMuch: false, kept: true, other: true} {
 		if _, err := os.Stat(name); (err == nil) != want {

@@ -61,7 +61,8 @@ type Writer struct {
 	bytes  atomic.Int64
 }
 
-// Open goes on with the journal at the path, or begins one. It leaves what an earlier process wrote as it is.
+// Open goes on with the journal at the path, or begins one. It leaves what an earlier process wrote as it is, and touches nothing before the first
+// entry: until this process leads, another one may write there.
 func Open(path string, limits Limits) (*Writer, error) {
 	if err := limits.Check(); err != nil {
 		return nil, err
@@ -69,18 +70,24 @@ func Open(path string, limits Limits) (*Writer, error) {
 	w := &Writer{path: path, limits: limits}
 	err := os.MkdirAll(filepath.Dir(path), 0o750)
 	if err == nil {
-		err = w.begin()
+		var file *os.File
+		if file, err = openFile(path); err == nil {
+			err = file.Close()
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--journal=%s: %w", path, err)
 	}
-	w.tidy()
 	return w, nil
+}
+
+func openFile(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o640) //nolint:gosec // the user names the journal
 }
 
 // begin opens the file that is written to. A last line of it that is not whole, as after a crash, is ended, so that it costs nothing but itself.
 func (w *Writer) begin() error {
-	file, err := os.OpenFile(w.path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o640)
+	file, err := openFile(w.path)
 	if err != nil {
 		return err
 	}
@@ -133,6 +140,7 @@ func (w *Writer) report(entry journal.Entry) error {
 		if err := w.begin(); err != nil {
 			return err
 		}
+		w.tidy()
 	}
 	if err := w.encoder.Encode(entry); err != nil {
 		return err
@@ -143,15 +151,11 @@ func (w *Writer) report(entry journal.Entry) error {
 	return nil
 }
 
-// close ends the file, which has another name by now. It is compressed beside what goes on.
+// close ends the file, which has another name by now.
 func (w *Writer) close() error {
 	err := w.file.Close()
 	w.file = nil
-	if err != nil {
-		return err
-	}
-	w.tidy()
-	return nil
+	return err
 }
 
 // tidy compresses what is closed, and removes what is too old or too much, beside what goes on.
