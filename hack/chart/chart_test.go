@@ -248,7 +248,7 @@ func TestValuesBecomeFlags(t *testing.T) {
 		"": nil,
 		" --node-group-auto-discovery=label:cluster-autoscaler-enabled=true,cluster-autoscaler-name=prod": {"autoDiscovery": values{"clusterName": "prod"}},
 		" --node-group-auto-discovery=label:a=b,c=prod":                                                   {"autoDiscovery": values{"clusterName": "prod", "tags": []any{"a=b", "c={{ .Values.autoDiscovery.clusterName }}"}}},
-		" --nodes=1:10:agents --nodes=0:1000000:render --web-authorization --journal=/journal/sluice.jsonl --journal-max-bytes=67108864" +
+		" --nodes=1:10:agents --nodes=0:1000000:render --web-authorization --journal=/journal/sluice.jsonl --journal-max-bytes=67108864 --journal-keep-bytes=268435456" +
 			" --daemon-work=a/b=c --daemon-work=d/e=f --dry-run --expander=priority --max-nodes-total=1000000 --scale-down-utilization-threshold=0.5 --log-format=json": everything(),
 	} {
 		if got := args(t, v); got != always+want {
