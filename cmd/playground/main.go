@@ -67,7 +67,7 @@ It starts, on loopback and free ports: etcd, kube-apiserver, kube-scheduler and 
 speaks the wire protocol of Resource Manager, of the token authority and of instance metadata; kubelets for the machines of
 that Azure; and sluice, as "sluice run" does, under its own service account with the rights of deploy/rbac.yaml.
 
-The story takes three and a half minutes. A Deployment needs twelve more machines over two node groups; twelve small bursts
+The story takes three and a half minutes. A Deployment needs twelve more machines over two node groups; eleven small bursts
 measure how fast capacity is asked for; a Job runs on the newest machine while older ones go idle, and a service is moved off a
 machine that it hardly uses; the load leaves; a minute is quiet.
 What is said about it at the end is measured from outside: by a watch on pods and nodes, and by Azure's own log of requests.

@@ -40,6 +40,7 @@ func fullStory() script {
 		boot: azuresim.Lognormal(6*time.Second, 0.2), remove: azuresim.Lognormal(4*time.Second, 0.2),
 		retryAfter: 5 * time.Second, join: time.Second,
 		unneeded: 15 * time.Second, afterAdd: 5 * time.Second, afterTaint: 2 * time.Second,
-		bursts: 12, job: 75 * time.Second, quiet: time.Minute, patience: 2 * time.Minute,
+		// One more, and half of them would wait ten minutes after all are deleted together (S-45).
+		bursts: 11, job: 75 * time.Second, quiet: time.Minute, patience: 2 * time.Minute,
 	}
 }
