@@ -21,16 +21,13 @@ type moment struct {
 	at    time.Time
 }
 
-// reach is how far before a time the cycle may be that was the last one then: with the file that holds the time, those of a downtime before it.
-const reach = 24 * time.Hour
-
 // since is where to begin to read for it. The newest file alone will do for the newest cycle.
 func (m moment) since() time.Time {
 	switch {
 	case m.cycle != 0:
 		return time.Time{}
 	case !m.at.IsZero():
-		return m.at.Add(-reach)
+		return m.at.Add(-history.Reach)
 	}
 	return time.Now()
 }
@@ -55,7 +52,7 @@ func entryOf(path string, which moment, left io.Writer) (e journal.Entry, err er
 	switch {
 	case errors.Is(err, errNoCycle) && !which.at.IsZero():
 		return e, fmt.Errorf("--at: the journal %s holds no cycle within %s before %s; sluice log --since says which it holds",
-			path, reach, which.at.Local().Format(time.DateTime))
+			path, history.Reach, which.at.Local().Format(time.DateTime))
 	case err != nil:
 		return e, err
 	}

@@ -18,7 +18,9 @@ import (
 	"sluice.dev/sluice/internal/history"
 	"sluice.dev/sluice/internal/ledger"
 	"sluice.dev/sluice/internal/report"
+	"sluice.dev/sluice/internal/timeline"
 	"sluice.dev/sluice/internal/web"
+	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/policy"
 )
 
@@ -106,7 +108,13 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	shown := web.Options{Metrics: metrics.Handler(), MaxInactivity: o.MaxInactivity, MaxFailing: o.MaxFailing, Startup: o.MaxStartup, Profiling: o.Profiling, Snapshots: o.Snapshots, Access: access}
+	shown := web.Options{
+		Metrics: metrics.Handler(), MaxInactivity: o.MaxInactivity, MaxFailing: o.MaxFailing, Startup: o.MaxStartup, Profiling: o.Profiling, Snapshots: o.Snapshots, Access: access, Version: o.Version,
+		API: func() []report.APIClass { return apiClasses(provider.Budget()) }, Timeline: &timeline.Timeline{},
+	}
+	if o.Journal != "" {
+		shown.Past = func(at time.Time) (journal.Entry, error) { return history.At(o.Journal, at) }
+	}
 	lock := o.election().lock(client)
 	if o.election().Enabled {
 		shown.Lease = lock.problem

@@ -153,7 +153,7 @@ func eventsOfBuffers(entry journal.Entry) []event {
 		}
 		events = append(events, event{
 			object: corev1.ObjectReference{APIVersion: "autoscaling.x-k8s.io/v1beta1", Kind: "CapacityBuffer", Namespace: b.Namespace, Name: b.Name, UID: b.UID},
-			kind:   corev1.EventTypeNormal, reason: why, at: entry.Seen.Time, message: message + phrases(because, v.Subject), same: strings.Join(codes, " "),
+			kind:   corev1.EventTypeNormal, reason: why, at: entry.Seen.Time, message: message + Phrases(because, v.Subject), same: strings.Join(codes, " "),
 		})
 	}
 	return events

@@ -121,7 +121,7 @@ func acceptedEvents(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, s
 			message := fmt.Sprintf("removed %s taint from node %s: %s", taint, d.Node, because)
 			return []event{normal(nodeObject(entry, d.Node), cleanup, message, message)}
 		}
-		return []event{normal(nodeObject(entry, d.Node), scaleDownAbandoned, "uncordoned: "+phrases(verdictOr(entry, d), reason.Node(d.Node)), string(d.Because.Code))}
+		return []event{normal(nodeObject(entry, d.Node), scaleDownAbandoned, "uncordoned: "+Phrases(verdictOr(entry, d), reason.Node(d.Node)), string(d.Because.Code))}
 	case action.AnswerNotice:
 		if a.Notice == "" || a.Empty {
 			return nil
@@ -210,7 +210,7 @@ func eventsOfPods(entry journal.Entry) []event {
 		subject := reason.Pod(p.Namespace, p.Name)
 		events = append(events, event{
 			object: podObject(p), kind: corev1.EventTypeNormal, reason: notTriggerScaleUp, at: entry.Seen.Time,
-			message: "pod didn't trigger scale-up: " + phrases(because, subject), same: strings.Join(codes, " "),
+			message: "pod didn't trigger scale-up: " + Phrases(because, subject), same: strings.Join(codes, " "),
 		})
 	}
 	for _, v := range entry.Plan.Verdicts {

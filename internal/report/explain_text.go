@@ -50,7 +50,7 @@ func (x Explanation) WriteText(w io.Writer) error {
 	if len(x.Related) > 0 {
 		p.section("Related")
 		for _, v := range x.Related {
-			p.row(v.Subject.String(), string(v.Outcome), phrases(v.Because, v.Subject))
+			p.row(v.Subject.String(), string(v.Outcome), Phrases(v.Because, v.Subject))
 		}
 		p.flush()
 	}
@@ -140,7 +140,7 @@ func (p *page) flush() {
 
 func (p *page) reasons(because []reason.Reason, subject reason.Ref) {
 	for _, r := range because {
-		p.row(string(r.Code), phrase(r, subject))
+		p.row(string(r.Code), Phrase(r, subject))
 	}
 	p.flush()
 }
@@ -154,9 +154,9 @@ func (p *page) deeds(deeds []Deed) {
 
 // words are why the deed is done, or why it was not.
 func (d Deed) words() string {
-	because := string(d.Because.Code) + ": " + phrase(d.Because, d.about())
+	because := string(d.Because.Code) + ": " + Phrase(d.Because, d.about())
 	if why, troubled := d.trouble(); troubled {
-		return string(why.Code) + ": " + phrase(why, d.about())
+		return string(why.Code) + ": " + Phrase(why, d.about())
 	}
 	if (d.Status() == memory.Skipped || d.Status() == memory.Deferred) && d.Result.Message != "" {
 		return d.Result.Message + "; " + because

@@ -166,7 +166,7 @@ func (h *History) WriteText(w io.Writer) error {
 		case m.Ends:
 			p.row(when, "-", "nothing is decided about it any more")
 		default:
-			p.row(when, string(m.Outcome), phrases(m.Because, h.Subject))
+			p.row(when, string(m.Outcome), Phrases(m.Because, h.Subject))
 		}
 	}
 	p.flush()

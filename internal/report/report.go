@@ -34,20 +34,20 @@ func find(because []reason.Reason, code reason.Code) (reason.Reason, bool) {
 	return reason.Reason{}, false
 }
 
-// phrase is the reason in words, led by what it is about unless that is the subject the reader is looking at already.
-func phrase(r reason.Reason, subject reason.Ref) string {
+// Phrase is the reason in words, led by what it is about unless that is the subject the reader is looking at already.
+func Phrase(r reason.Reason, subject reason.Ref) string {
 	if r.About == subject {
 		return r.Sentence()
 	}
 	return r.String()
 }
 
-// phrases joins reasons about a subject with "; ". Of several in a row that are about one other thing, the first names it.
-func phrases(because []reason.Reason, subject reason.Ref) string {
+// Phrases joins reasons about a subject with "; ". Of several in a row that are about one other thing, the first names it.
+func Phrases(because []reason.Reason, subject reason.Ref) string {
 	parts := make([]string, len(because))
 	last := subject
 	for i, r := range because {
-		parts[i] = phrase(r, subject)
+		parts[i] = Phrase(r, subject)
 		if r.About == last {
 			parts[i] = r.Sentence()
 		}

@@ -96,13 +96,13 @@ func Summary(w io.Writer, entry journal.Entry) error {
 	}
 	for _, g := range o.Groups {
 		about := reason.Group(string(g.Group))
-		p.row(string(g.Group), string(g.Outcome), phrases(g.Because, about))
+		p.row(string(g.Group), string(g.Outcome), Phrases(g.Because, about))
 	}
 	p.flush()
 	if len(o.Removable) > 0 {
 		p.section("Removable nodes")
 		for _, v := range o.Removable {
-			p.row(v.Subject.Name, string(v.Outcome), phrases(v.Because, v.Subject))
+			p.row(v.Subject.Name, string(v.Outcome), Phrases(v.Because, v.Subject))
 		}
 		p.flush()
 	}
@@ -126,7 +126,7 @@ func (p *page) without(why string) {
 func (p *page) stuck(verdicts []action.Verdict) {
 	pods := map[string][]string{}
 	var order []action.Verdict
-	words := func(v action.Verdict) string { return phrases(v.Because, v.Subject) }
+	words := func(v action.Verdict) string { return Phrases(v.Because, v.Subject) }
 	for _, v := range verdicts {
 		key := words(v)
 		if pods[key] == nil {
@@ -149,7 +149,7 @@ func (p *page) stuck(verdicts []action.Verdict) {
 		}
 		p.line("  %s", line)
 		for _, r := range v.Because {
-			p.line("    %s: %s", r.Code, phrase(r, v.Subject))
+			p.line("    %s: %s", r.Code, Phrase(r, v.Subject))
 		}
 	}
 }

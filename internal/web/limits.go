@@ -10,6 +10,7 @@ import (
 // not counted: its answer is one line, and nobody else's answers may keep kubelets from it.
 const (
 	apiReaders     = 16
+	pageReaders    = 16
 	metricsReaders = 4
 	profileReaders = 2
 )

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"sluice.dev/sluice/internal/view"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan/action"
 )
@@ -21,6 +22,29 @@ type cycle struct {
 
 	mu    sync.Mutex
 	pages map[string][]byte // by name, compressed
+
+	once   sync.Once
+	viewed *view.Now
+}
+
+// writer is io.Writer.
+type writer = io.Writer
+
+// most is how many pages of a cycle are kept; what is asked for beyond is written for each reader.
+const most = 200
+
+// view is what an operator looks at, made once.
+func (c *cycle) view() *view.Now {
+	c.once.Do(func() { c.viewed = view.New(*c.Entry) })
+	return c.viewed
+}
+
+// made is the named page where it was written already.
+func (c *cycle) made(name string) ([]byte, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, made := c.pages[name]
+	return p, made
 }
 
 // page returns the named page as gzip. The first caller in a cycle has it written, and others wait for that: one page of a cycle is written at a time.
@@ -44,14 +68,22 @@ func (c *cycle) page(name string, write func(io.Writer) error) ([]byte, error) {
 	if c.pages == nil {
 		c.pages = map[string][]byte{}
 	}
-	c.pages[name] = bytes.Clone(packed.Bytes())
-	return c.pages[name], nil
+	p := bytes.Clone(packed.Bytes())
+	if len(c.pages) < most {
+		c.pages[name] = p
+	}
+	return p, nil
 }
 
-// send answers with a page: as it is to a reader that takes gzip, else unpacked piece by piece.
+// send answers with a page of JSON.
 func send(w http.ResponseWriter, r *http.Request, page []byte) {
+	sendPacked(w, r, "application/json", page)
+}
+
+// sendPacked answers with a page: as it is to a reader that takes gzip, else unpacked piece by piece.
+func sendPacked(w http.ResponseWriter, r *http.Request, kind string, page []byte) {
 	h := w.Header()
-	h.Set("Content-Type", "application/json")
+	h.Set("Content-Type", kind)
 	h.Set("Vary", "Accept-Encoding")
 	if takesGzip(r) {
 		h.Set("Content-Encoding", "gzip")

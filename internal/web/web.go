@@ -1,5 +1,5 @@
-// Package web answers questions about a running autoscaler over HTTP: metrics, whether it is alive and ready, and the latest journal
-// entry as JSON. It is read-only: everything but GET and HEAD is refused, and no answer causes a cycle.
+// Package web answers questions about a running autoscaler over HTTP: metrics, whether it is alive and ready, the page that browsers show, and
+// the latest journal entry as JSON. It is read-only: everything but GET and HEAD is refused, and no answer causes a cycle.
 package web
 
 import (
@@ -10,22 +10,28 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/internal/timeline"
 	"sluice.dev/sluice/journal"
 )
 
 // Options say what a server answers with. The zero value serves health and JSON with the default times.
 type Options struct {
-	Metrics       http.Handler       // for /metrics; nil for 404
-	MaxInactivity time.Duration      // a leader that has not begun a cycle for so long is not healthy; 0 for 10 minutes (--max-inactivity)
-	MaxFailing    time.Duration      // nor is one none of whose cycles has succeeded for so long; 0 for 15 minutes (--max-failing-time)
-	Startup       time.Duration      // until its first cycle that succeeds this holds in place of both; 0 for 20 minutes (--max-startup-time)
-	Profiling     bool               // /debug/pprof/ is answered, too
-	Snapshots     bool               // and /snapshotz (--debugging-snapshot-enabled)
-	Access        Access             // who may read; nil: everybody
-	Lease         func() error       // why the lease cannot be had now, one sentence for everybody; nil when this or another replica holds it, and a nil func without a lease
-	Timeline      *timeline.Timeline // what happened; nil when nobody remembers
-	Now           func() time.Time   // nil for time.Now
+	Metrics       http.Handler     // for /metrics; nil for 404
+	MaxInactivity time.Duration    // a leader that has not begun a cycle for so long is not healthy; 0 for 10 minutes (--max-inactivity)
+	MaxFailing    time.Duration    // nor is one none of whose cycles has succeeded for so long; 0 for 15 minutes (--max-failing-time)
+	Startup       time.Duration    // until its first cycle that succeeds this holds in place of both; 0 for 20 minutes (--max-startup-time)
+	Profiling     bool             // /debug/pprof/ is answered, too
+	Snapshots     bool             // and /snapshotz (--debugging-snapshot-enabled)
+	Access        Access           // who may read; nil: everybody
+	Lease         func() error     // why the lease cannot be had now, one sentence for everybody; nil when this or another replica holds it, and a nil func without a lease
+	Now           func() time.Time // nil for time.Now
+
+	Version  string                                    // of the program
+	Leader   func() string                             // who leads, as its lease names it; "" when nobody is known to
+	API      func() []report.APIClass                  // what the cloud's API was asked; nil for a page without
+	Timeline *timeline.Timeline                        // of the last hours and days; nil for pages without
+	Past     func(at time.Time) (journal.Entry, error) // the last cycle at a time; nil when no journal is kept
 }
 
 // Server holds the latest entry and the times of cycles. All methods may be called at any time from anywhere.
@@ -38,6 +44,8 @@ type Server struct {
 	good    atomic.Pointer[time.Time] // when the latest cycle that succeeded ended, nil before the first of this leader
 	read    atomic.Bool               // a cycle of this process has read something of the cloud
 	written atomic.Int64              // pages, not answers
+	streams streams
+	visited visited
 }
 
 // New is a server of a process that has just started to lead.
@@ -79,6 +87,7 @@ func (s *Server) CycleBegan() {
 // Report gives the entry of a completed cycle. It is not changed after.
 func (s *Server) Report(entry journal.Entry) {
 	s.latest.Store(&cycle{Entry: &entry})
+	defer s.streams.tell()
 	if readSome(entry.Seen.Groups) {
 		s.read.Store(true)
 	}
@@ -96,6 +105,8 @@ func readSome(groups []*cluster.Group) bool {
 // index is what / answers.
 const index = `sluice
 
+/                                               the page, for browsers: now, time, why, azure
+/api/v1/now                                     the latest cycle as the page shows it
 /metrics                                        Prometheus metrics
 /healthz                                        200 while this process is alive and begins cycles; also /health-check
 /readyz                                         200 once a group was read, or while another replica leads; not while the lease cannot be had
@@ -107,12 +118,13 @@ const index = `sluice
 // Handler answers all addresses that / lists.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, index) })
+	s.browse(mux)
 	mux.HandleFunc("GET /healthz", s.health)
 	mux.HandleFunc("GET /health-check", s.health)
 	mux.HandleFunc("GET /readyz", s.ready)
 	api := http.NewServeMux()
 	api.HandleFunc("GET /api/v1/entry", s.entry)
+	api.HandleFunc("GET /api/v1/now", s.now)
 	api.HandleFunc("GET /api/v1/verdicts", s.verdicts)
 	api.HandleFunc("GET /api/v1/explain", s.explain)
 	mux.Handle("GET /api/v1/", bounded(apiReaders, api))

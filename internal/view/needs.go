@@ -1,0 +1,237 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/report"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/reason"
+)
+
+// trouble is what a reason means for who looks: whether a group, or a machine, needs a person for it, and whether something does not answer.
+type trouble struct{ group, machine, needs, bad bool }
+
+// troubles are the reasons that are more than a wait. A back-off is marked, and mends itself; the others need somebody.
+var troubles = map[reason.Code]trouble{
+	reason.GroupUnreadable:     {group: true, needs: true, bad: true},
+	reason.GroupContradicted:   {group: true, needs: true},
+	reason.GroupDeleted:        {group: true, needs: true},
+	reason.GroupForeign:        {group: true, needs: true},
+	reason.GroupControlPlane:   {group: true, needs: true},
+	reason.GroupNoTemplate:     {group: true, needs: true},
+	reason.GroupBreaker:        {group: true, needs: true},
+	reason.GroupStrays:         {group: true, needs: true},
+	reason.GroupUnready:        {group: true, needs: true, bad: true},
+	reason.GroupUnrepaired:     {group: true, needs: true},
+	reason.GroupDeletionStuck:  {group: true, needs: true},
+	reason.GroupOpposed:        {group: true, needs: true},
+	reason.GroupNotOwned:       {group: true, needs: true},
+	reason.ClusterMismatch:     {group: true, needs: true, bad: true},
+	reason.GroupLost:           {group: true, bad: true},
+	reason.GroupIncomplete:     {group: true},
+	reason.GroupBackoff:        {group: true},
+	reason.RemovalRests:        {group: true, needs: true},
+	reason.GroupTaintStays:     {group: true, needs: true},
+	reason.NodeAmbiguous:       {machine: true, needs: true},
+	reason.NodeUnrepaired:      {machine: true, needs: true, bad: true},
+	reason.NodeTaintStays:      {machine: true, needs: true},
+	reason.NodeNeverReady:      {machine: true, needs: true},
+	reason.NodeMachineMissing:  {machine: true, needs: true},
+	reason.NodeFinalized:       {machine: true, needs: true},
+	reason.NodeNoticeUnclear:   {machine: true, needs: true},
+	reason.NodeObjectStays:     {machine: true, needs: true},
+	reason.EvictionRests:       {machine: true, needs: true},
+	reason.PodOverdue:          {machine: true, needs: true},
+	reason.PodTwoBudgets:       {machine: true, needs: true},
+	reason.MachineLate:         {machine: true, needs: true},
+	reason.MachineNeverJoined:  {machine: true, needs: true},
+	reason.MachineFailed:       {machine: true, needs: true},
+	reason.MachineAmbiguous:    {machine: true, needs: true},
+	reason.MachineNameTaken:    {machine: true, needs: true},
+	reason.MachineNameHeld:     {machine: true, needs: true},
+	reason.MachineCarriesPods:  {machine: true, needs: true},
+	reason.MachineInspected:    {machine: true, needs: true},
+	reason.KubeletSilent:       {machine: true},
+	reason.NodesLostTogether:   {machine: true},
+	reason.MachineLostRecently: {machine: true},
+}
+
+// needs are the things that a person has to look at. Pods that are stuck for the same reasons are one; so are nodes and machines of a group.
+func (l *looked) needs() []Need {
+	all := []Need{}
+	at := map[string]int{}
+	add := func(key string, n Need) {
+		if i, known := at[key]; known {
+			all[i].More++
+			if !n.Since.IsZero() && n.Since.Before(all[i].Since) {
+				all[i].Since = n.Since
+			}
+			return
+		}
+		at[key] = len(all)
+		all = append(all, n)
+	}
+	for _, loss := range l.entry.Seen.Objects.Lacks.Losses() {
+		add(loss.String(), Need{Code: reason.RightMissing, Title: "A right is missing", Cause: loss.String() + ".", Remedy: "apply deploy/rbac.yaml of this version", Command: "sluice doctor"})
+	}
+	for _, v := range l.entry.Plan.Verdicts {
+		switch v.Subject.Kind {
+		case reason.KindPod:
+			if v.Outcome == action.PodStuck && len(v.Because) > 0 {
+				add(report.Phrases(v.Because, v.Subject), l.stuck(v))
+			}
+		default:
+			if i := slices.IndexFunc(v.Because, func(r reason.Reason) bool { return troubles[r.Code].needs }); i >= 0 {
+				r := v.Because[i]
+				add(fmt.Sprint(v.Subject.Kind, l.groupOf(v.Subject), r.Code), l.need(v, r))
+			}
+		}
+	}
+	for i := range all {
+		if n := &all[i]; n.More > 0 {
+			n.Title = strings.Replace(n.Title, n.About.Name, fmt.Sprintf("%s and %d more", n.About.Name, n.More), 1)
+			n.Title = strings.Replace(n.Title, " is stuck", " are stuck", 1)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Need) int {
+		never := func(n Need) int {
+			if n.Until.IsZero() {
+				return 0
+			}
+			return 1
+		}
+		bad := func(n Need) int {
+			if n.Bad {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(bad(a), bad(b)), cmp.Compare(never(a), never(b)), a.Until.Compare(b.Until), a.Since.Compare(b.Since))
+	})
+	return all
+}
+
+// stuck is the need of a pod that nothing makes room for.
+func (l *looked) stuck(v action.Verdict) Need {
+	n := Need{
+		About: v.Subject, Code: v.Because[0].Code, Title: v.Subject.Name + " is stuck", Since: l.waitsSince(v.Subject),
+		Command: "sluice explain pod " + v.Subject.Name,
+	}
+	const told = 3
+	n.Cause = sentence(report.Phrases(v.Because[:min(told, len(v.Because))], v.Subject))
+	for _, r := range v.Because {
+		if r.Code == reason.CouldHold {
+			n.Remedy = report.Phrase(r, v.Subject)
+			break
+		}
+	}
+	if n.Remedy == "" {
+		_, n.Remedy = v.Because[0].Ends(l.now)
+	}
+	return n
+}
+
+// need is the need of a group, node or machine that is in trouble for a reason.
+func (l *looked) need(v action.Verdict, r reason.Reason) Need {
+	n := Need{
+		About: v.Subject, Code: r.Code, Title: string(v.Subject.Kind) + " " + v.Subject.Name, Bad: troubles[r.Code].bad,
+		Cause: sentence(report.Phrase(r, v.Subject)), Remedy: r.Remedy(), Command: "sluice explain " + string(v.Subject.Kind) + " " + v.Subject.Name,
+	}
+	switch v.Subject.Kind {
+	case reason.KindNode:
+		if node := l.entry.Seen.Node(v.Subject.Name); node != nil {
+			if removal, on := cluster.RemovalOf(node.Object); on {
+				n.Since = removal.Since
+				n.Title += " still drains"
+			} else if !cluster.Ready(node.Object) {
+				n.Since = cluster.NotReadySince(node.Object).Time
+				n.Title += " is not Ready"
+			} else {
+				n.Title += " is held back"
+			}
+		}
+	case reason.KindInstance:
+		n.Title = strings.TrimPrefix(n.Title, "instance ")
+		switch {
+		case r.Code == reason.MachineFailed:
+			n.Title += " failed to start"
+		default:
+			n.Title += " has not joined"
+		}
+		if g := l.entry.Seen.Group(l.groupOf(v.Subject)); g != nil {
+			_, id, _ := strings.Cut(v.Subject.Name, "/")
+			if in := g.Instance(cluster.InstanceID(id)); in != nil {
+				n.Since = in.UpSince()
+			}
+		}
+	case reason.KindGroup:
+		n.Title += " needs a look"
+		if r.Code == reason.GroupUnreadable {
+			n.Title = string(v.Subject.Kind) + " " + v.Subject.Name + " cannot be managed"
+		}
+	}
+	for _, r := range v.Because {
+		if at, _ := r.Ends(l.now); !at.IsZero() && (n.Until.IsZero() || at.Before(n.Until)) {
+			n.Until = at
+		}
+	}
+	return n
+}
+
+// sentence ends a clause, and begins it with a capital letter where it begins with a plain word.
+func sentence(clause string) string {
+	if clause == "" {
+		return ""
+	}
+	if first, _, _ := strings.Cut(clause, " "); first == strings.ToLower(first) && !strings.ContainsAny(first, "0123456789/.:-") {
+		clause = strings.ToUpper(clause[:1]) + clause[1:]
+	}
+	return strings.TrimSuffix(clause, ".") + "."
+}
+
+// lost are the nodes that the safety contract keeps as lost together, nil for none.
+func (l *looked) lost(n *Now) *Lost {
+	lost := &Lost{Zones: map[string]int{}, Groups: []string{}}
+	for _, g := range n.Groups {
+		lost.Of += g.Nodes + g.Coming + g.NotJoined
+		v := l.verdicts[reason.Group(string(g.ID))]
+		i := slices.IndexFunc(v.Because, func(r reason.Reason) bool { return r.Code == reason.GroupLost })
+		if i < 0 {
+			continue
+		}
+		lost.Groups = append(lost.Groups, string(g.ID))
+		if at, _ := v.Because[i].Ends(l.now); !at.IsZero() && (lost.Until.IsZero() || at.Before(lost.Until)) {
+			lost.Until = at
+		}
+		for _, t := range g.Tiles {
+			if t.State != Silent && !troubles[t.Code].machine {
+				continue
+			}
+			lost.Machines++
+			lost.Zones[t.Zone]++
+			if t.Jobs > 0 {
+				lost.Jobs++
+			}
+			if !t.Since.IsZero() && (lost.Since.IsZero() || t.Since.Before(lost.Since)) {
+				lost.Since = t.Since
+			}
+		}
+	}
+	if len(lost.Groups) == 0 || lost.Machines == 0 {
+		return nil
+	}
+	return lost
+}
+
+// Left is the time that is left of a need or a step, zero when there is none.
+func Left(until, now time.Time) time.Duration {
+	if until.After(now) {
+		return until.Sub(now)
+	}
+	return 0
+}

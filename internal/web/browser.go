@@ -1,0 +1,294 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"sluice.dev/sluice/internal/report"
+	"sluice.dev/sluice/internal/timeline"
+	"sluice.dev/sluice/internal/view"
+	"sluice.dev/sluice/internal/web/page"
+	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/reason"
+)
+
+// browse answers browsers: the pages, what they are made of, and the stream that says when to read them anew.
+func (s *Server) browse(mux *http.ServeMux) {
+	for address, write := range map[string]func(request) answered{
+		"/{$}": s.nowPage, "/time": s.timePage, "/azure": s.azurePage, "/why": s.startPage, "/why/{kind}/{name...}": s.whyPage, "/find": s.foundPage,
+	} {
+		mux.Handle("GET "+address, bounded(pageReaders, s.html(write)))
+	}
+	mux.HandleFunc("GET /assets/{name}", asset)
+	mux.HandleFunc("GET /events", s.events)
+}
+
+// asset is the style or the script.
+func asset(w http.ResponseWriter, r *http.Request) {
+	body, err := page.Asset(r.PathValue("name"))
+	if err != nil {
+		text(w, http.StatusNotFound, "there is no such file\n")
+		return
+	}
+	kind := "text/css; charset=utf-8"
+	if strings.HasSuffix(r.PathValue("name"), ".js") {
+		kind = "text/javascript; charset=utf-8"
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Write(body) //nolint:errcheck // nobody is left to tell
+}
+
+// request is what a browser asks, with the cycle that it is about.
+type request struct {
+	*http.Request
+	entry journal.Entry
+	cycle *cycle
+	frame page.Frame
+}
+
+// answered is a page: of a kind, with the title of the window and a body of its type.
+type answered struct {
+	status      int
+	kind, title string
+	body        any
+}
+
+// html answers with a page of the cycle that a request is about: the latest one, or that of a time. All readers of an address share the bytes.
+func (s *Server) html(write func(request) answered) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" && !strings.Contains(r.Header.Get("Accept"), "text/html") {
+			text(w, http.StatusOK, index)
+			return
+		}
+		asked := request{Request: r, frame: s.frame(r)}
+		at := r.URL.Query().Get("at")
+		var err error
+		if at == "" {
+			asked.cycle, err = s.present()
+		} else {
+			asked.cycle, err = s.past(at)
+			asked.frame.Past, asked.frame.Keep = true, url.Values{"at": {at}}
+		}
+		if err != nil {
+			title := "There is nothing to show yet."
+			if at != "" {
+				title = "There is no record of that time."
+			}
+			s.sendHTML(w, r, asked.frame, answered{http.StatusServiceUnavailable, "problem", title, page.Problem{Title: title, Text: err.Error()}})
+			return
+		}
+		asked.entry = *asked.cycle.Entry
+		asked.frame.Cycle, asked.frame.Time = asked.entry.Cycle, asked.entry.Seen.Time
+		s.around(&asked.frame)
+		asked.frame.Modes = s.modes(asked)
+		safe(w)
+		if packed, made := asked.cycle.made(r.RequestURI); made {
+			sendPacked(w, r, "text/html; charset=utf-8", packed)
+			return
+		}
+		out := write(asked)
+		if out.status != http.StatusOK {
+			s.sendHTML(w, r, asked.frame, out)
+			return
+		}
+		asked.frame.Title = out.title
+		packed, err := asked.cycle.page(r.RequestURI, func(to writer) error {
+			s.written.Add(1)
+			return page.Write(to, out.kind, asked.frame, out.body)
+		})
+		if err != nil {
+			text(w, http.StatusInternalServerError, "write the page: "+err.Error()+"\n")
+			return
+		}
+		sendPacked(w, r, "text/html; charset=utf-8", packed)
+	})
+}
+
+// safe tells the browser what it may do with a page.
+func safe(w http.ResponseWriter) {
+	w.Header().Set("Content-Security-Policy", page.ContentSecurityPolicy)
+	w.Header().Set("Referrer-Policy", "no-referrer")
+}
+
+// sendHTML answers with a page that nobody else shares.
+func (s *Server) sendHTML(w http.ResponseWriter, _ *http.Request, f page.Frame, out answered) {
+	f.Title = out.title
+	var body bytes.Buffer
+	if err := page.Write(&body, out.kind, f, out.body); err != nil {
+		text(w, http.StatusInternalServerError, "write the page: "+err.Error()+"\n")
+		return
+	}
+	safe(w)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(out.status)
+	w.Write(body.Bytes()) //nolint:errcheck // nobody is left to tell
+}
+
+// frame is what stands around every page, but for its cycle.
+func (s *Server) frame(r *http.Request) page.Frame {
+	f := page.Frame{Root: "./", Version: s.options.Version, Sent: s.options.Now(), Here: strings.TrimPrefix(r.URL.EscapedPath(), "/")}
+	if deep := strings.Count(f.Here, "/"); deep > 0 {
+		f.Root = strings.Repeat("../", deep)
+	}
+	switch first, _, _ := strings.Cut(f.Here, "/"); first {
+	case "":
+		f.View = "now"
+	case "time", "why", "azure":
+		f.View = first
+	}
+	if s.options.Leader != nil {
+		f.Leader = s.options.Leader()
+	}
+	return f
+}
+
+// around finds the cycles before and after the one that is shown.
+func (s *Server) around(f *page.Frame) {
+	if !f.Past {
+		return
+	}
+	const near = 15 * time.Minute // a point may stand for ten minutes
+	for _, p := range s.timeline().Points(f.Time.Add(-near), f.Time.Add(near)) {
+		switch {
+		case p.Time.Before(f.Time):
+			f.Before = p.Time
+		case p.Time.After(f.Time) && f.After.IsZero():
+			f.After = p.Time
+		}
+	}
+}
+
+// modes are the sentences about what changes all that sluice does.
+func (s *Server) modes(r request) (all []page.Mode) {
+	if r.entry.DryRun {
+		all = append(all, page.Mode{Text: "Dry run: sluice decides and tells, and writes nothing."})
+	}
+	if s.leading.Load() == nil && !r.frame.Past {
+		words := "This replica stands by, and shows the last cycle in which it led."
+		if r.frame.Leader != "" {
+			words += " " + r.frame.Leader + " leads."
+		}
+		all = append(all, page.Mode{Warn: true, Text: words})
+	}
+	if age := s.options.Now().Sub(r.entry.Seen.Time); !r.frame.Past && age > stale {
+		all = append(all, page.Mode{Warn: true, Text: fmt.Sprintf("No cycle has been completed for %s; what is shown is from then. The log says why.", page.Span(age))})
+	}
+	return all
+}
+
+// stale is how old the latest cycle may be before a page says so: cycles come every ten seconds by default.
+const stale = 2 * time.Minute
+
+// present is the latest cycle.
+func (s *Server) present() (*cycle, error) {
+	if c := s.latest.Load(); c != nil {
+		return c, nil
+	}
+	if s.leading.Load() == nil {
+		words := "This replica stands by, and has decided nothing."
+		if s.options.Leader != nil && s.options.Leader() != "" {
+			words += " " + s.options.Leader() + " leads: ask it."
+		}
+		return nil, errors.New(words)
+	}
+	return nil, errors.New("No cycle has been completed by this process yet. The log says why when that lasts.") //nolint:staticcheck // a sentence on a page
+}
+
+func (s *Server) timeline() *timeline.Timeline {
+	if s.options.Timeline == nil {
+		return &timeline.Timeline{}
+	}
+	return s.options.Timeline
+}
+
+func (s *Server) nowPage(r request) answered {
+	v := r.cycle.view()
+	body := page.NewNow(v, r.frame, r.URL.Query())
+	body.Strip = page.StripOf(r.frame, s.timeline(), r.frame.Time.Add(-time.Hour), r.frame.Time)
+	body.Told = s.timeline().Tellings(r.frame.Time.Add(-24*time.Hour), r.frame.Time, nil, 8)
+	return answered{http.StatusOK, "now", v.Headline, body}
+}
+
+func (s *Server) timePage(r request) answered {
+	now := r.frame.Time
+	if c := s.latest.Load(); c != nil {
+		now = c.Seen.Time
+	}
+	q := r.URL.Query()
+	return answered{http.StatusOK, "time", "Time", page.NewTime(r.frame, s.timeline(), now, page.ChooseRange(q.Get("range")), r.cycle.view(), q.Get("all") != "")}
+}
+
+func (s *Server) azurePage(r request) answered {
+	var classes []report.APIClass
+	if s.options.API != nil && !r.frame.Past {
+		classes = s.options.API()
+	}
+	return answered{http.StatusOK, "azure", "Azure", page.NewAzure(r.entry, classes)}
+}
+
+func (s *Server) startPage(r request) answered {
+	return answered{http.StatusOK, "start", "Why", page.NewStart(r.entry)}
+}
+
+func (s *Server) whyPage(r request) answered {
+	about := reason.Ref{Kind: reason.Kind(r.PathValue("kind")), Name: r.PathValue("name")}
+	if !kinds[about.Kind] || about.Name == "" {
+		return answered{http.StatusNotFound, "problem", "Not found", page.Problem{Title: "There is no such page.", Text: "Ask about a pod, node, group, instance, request or buffer: why/KIND/NAME."}}
+	}
+	why, err := page.NewWhy(r.entry, about)
+	var missing *report.NotFoundError
+	if errors.As(err, &missing) {
+		if old, entry := s.gone(r, about); old != nil {
+			why, err = page.NewWhy(entry, about)
+			why.X.Gone = r.frame.Time
+		}
+	}
+	switch {
+	case errors.As(err, &missing):
+		p := page.Problem{Title: fmt.Sprintf("No %s is called %s in this cycle.", about.Kind, about.Name), Text: "Nor does anything remembered have that name."}
+		for _, name := range missing.Near {
+			p.Near = append(p.Near, reason.Ref{Kind: about.Kind, Name: name})
+		}
+		if told := s.timeline().Tellings(time.Time{}, r.frame.Time, &about, 1); len(told) > 0 {
+			p.Text = "It is gone. Last heard of it: " + told[0].Sentence + "."
+		}
+		return answered{http.StatusNotFound, "problem", about.Name, p}
+	case err != nil:
+		return answered{http.StatusInternalServerError, "problem", about.Name, page.Problem{Title: "It cannot be explained.", Text: err.Error()}}
+	}
+	why.History = s.timeline().Tellings(time.Time{}, s.options.Now(), &about, 40)
+	why.See(r.frame, s.timeline())
+	return answered{http.StatusOK, "why", about.Name, why}
+}
+
+// gone is the last cycle that knew a thing which is gone, where that is remembered and can be read.
+func (s *Server) gone(r request, about reason.Ref) (*cycle, journal.Entry) {
+	for _, f := range s.timeline().Find(about.Name, 20) {
+		if f.Ref == about && !f.Gone.IsZero() {
+			if c, err := s.past(f.Gone.Add(-time.Millisecond).UTC().Format(time.RFC3339Nano)); err == nil {
+				return c, *c.Entry
+			}
+		}
+	}
+	return nil, journal.Entry{}
+}
+
+func (s *Server) foundPage(r request) answered {
+	const most = 50
+	q := strings.TrimSpace(r.URL.Query().Get("q"))
+	found := page.Found{Query: q}
+	if q != "" {
+		found.Found = s.timeline().Find(q, most)
+	}
+	return answered{http.StatusOK, "found", "Find", found}
+}
+
+// now answers with the view of the latest cycle as JSON, as the page and sluice top show it.
+func (s *Server) now(w http.ResponseWriter, r *http.Request) {
+	s.show(w, r, "now", func(_ *journal.Entry, to writer) error { return view.Write(to, s.latest.Load().view()) })
+}

@@ -1,0 +1,221 @@
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/report"
+	"sluice.dev/sluice/internal/timeline"
+	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/reason"
+	"sluice.dev/sluice/scheduling"
+)
+
+// Why is the body of a thing's page: what explain says, drawn.
+type Why struct {
+	X       report.Explanation
+	Title   string
+	Is      string
+	Command string
+	Because []reason.Reason // those that [Why.Misses] does not show
+	Misses  []Miss          // by group, nearest first
+	Asks    []Pair          // of a pod
+	Timers  []Pair
+	Deeds   []report.Deed
+	History []timeline.Telling // newest first
+	Life    template.HTML
+}
+
+// Miss is why a group does not hold a pod.
+type Miss struct {
+	About     reason.Ref
+	Resources []Missing
+	Reasons   []reason.Reason
+}
+
+// Pair is a name and a value.
+type Pair struct{ Name, Value string }
+
+// NewWhy is the page of a thing in a cycle; the error is that of [report.NewExplanation].
+func NewWhy(entry journal.Entry, about reason.Ref) (Why, error) {
+	x, err := report.NewExplanation(entry, about)
+	if err != nil {
+		return Why{}, err
+	}
+	return explained(entry, x), nil
+}
+
+func explained(entry journal.Entry, x report.Explanation) Why {
+	w := Why{X: x, Is: upper(x.Is) + ".", Deeds: x.Deeds, Command: fmt.Sprintf("sluice explain %s %s", x.Subject.Kind, x.Subject.Name)}
+	w.Title = fmt.Sprintf("%s %s", x.Subject.Kind, x.Subject.Name)
+	switch {
+	case x.Outcome == "":
+		w.Title += " needs no decision."
+	case len(x.Because) > 0:
+		w.Title += ": " + string(x.Outcome) + ". " + upper(report.Phrase(x.Because[0], x.Subject)) + "."
+	default:
+		w.Title += ": " + string(x.Outcome) + "."
+	}
+	if !x.Gone.IsZero() {
+		w.Command += " --at " + x.Time.UTC().Format(time.RFC3339)
+	}
+	w.Because = x.Because
+	if x.Subject.Kind == reason.KindPod {
+		w.Misses, w.Because = misses(x.Because)
+		w.pod(entry)
+	}
+	return w
+}
+
+// See adds what is remembered of a machine's life.
+func (w *Why) See(f Frame, line *timeline.Timeline) {
+	if w.X.Subject.Kind != reason.KindNode && w.X.Subject.Kind != reason.KindInstance {
+		return
+	}
+	group, id, _ := strings.Cut(w.X.Subject.Name, "/")
+	for _, l := range line.Lives(time.Time{}, f.Sent) {
+		if w.X.Subject.Kind == reason.KindNode && l.Node == w.X.Subject.Name || string(l.Group) == group && string(l.Instance) == id {
+			w.Life = LifeOf(f, l, f.Time)
+			if l.Why != "" && !l.Gone.IsZero() {
+				w.Title = fmt.Sprintf("%s %s went at %s: %s.", w.X.Subject.Kind, w.X.Subject.Name, l.Gone.UTC().Format("15:04 UTC"), l.Why)
+			}
+			w.Timers = append(w.Timers, timersOf(l)...)
+		}
+	}
+}
+
+// timersOf are the stretches of a life that people ask for.
+func timersOf(l timeline.Life) (all []Pair) {
+	add := func(name string, from, to time.Time) {
+		if !from.IsZero() && to.After(from) {
+			all = append(all, Pair{name, Span(to.Sub(from))})
+		}
+	}
+	add("requested to Ready node", l.Requested, l.Joined)
+	add("created to Ready node", l.Created, l.Joined)
+	for _, s := range l.Spans {
+		if s.Kind == timeline.SpanIdle || s.Kind == timeline.SpanDraining {
+			add(string(s.Kind), s.From, s.To)
+		}
+	}
+	return all
+}
+
+// pod adds what a pod asks for, and since when it waits.
+func (w *Why) pod(entry journal.Entry) {
+	i := slices.IndexFunc(entry.Seen.Objects.Pods, func(p *cluster.Pod) bool { return p.String() == w.X.Subject.Name })
+	if i < 0 {
+		return
+	}
+	p := entry.Seen.Objects.Pods[i]
+	asks := scheduling.Requests(p)
+	for _, name := range slices.Sorted(keys(asks)) {
+		q := asks[corev1.ResourceName(name)]
+		w.Asks = append(w.Asks, Pair{name, q.String()})
+	}
+	if o := p.Owner(); o != nil {
+		w.Asks = append(w.Asks, Pair{"owner", o.Kind + " " + o.Name})
+	}
+	for _, name := range slices.Sorted(keys(p.Spec.NodeSelector)) {
+		w.Asks = append(w.Asks, Pair{"node selector", name + "=" + p.Spec.NodeSelector[name]})
+	}
+	if n := p.Priority(); n != 0 {
+		w.Asks = append(w.Asks, Pair{"priority", fmt.Sprint(n)})
+	}
+	w.Timers = append(w.Timers, Pair{"created", stamp(p.Created())})
+	if since := p.UnschedulableSince(); !since.IsZero() {
+		w.Timers = append(w.Timers, Pair{"found unschedulable", stamp(since)})
+	}
+}
+
+// misses are the reasons that say of groups why they do not hold a pod, by group, and the other reasons.
+func misses(because []reason.Reason) (all []Miss, others []reason.Reason) {
+	for _, r := range because {
+		if r.About.Kind != reason.KindGroup {
+			others = append(others, r)
+			continue
+		}
+		i := slices.IndexFunc(all, func(m Miss) bool { return m.About == r.About })
+		if i < 0 {
+			i = len(all)
+			all = append(all, Miss{About: r.About})
+		}
+		m := &all[i]
+		if r.Code == reason.InsufficientResource {
+			m.Resources = append(m.Resources, Missing{r.Facts["resource"], r.Facts["needs"], r.Facts["free"]})
+		}
+		m.Reasons = append(m.Reasons, r)
+	}
+	return all, others
+}
+
+// Start is the body of the page on which one looks for something to ask about.
+type Start struct{ Kinds []Kind }
+
+// Kind is the verdicts about things of a kind.
+type Kind struct {
+	ID, Title string
+	All       int
+	Rows      []action.Verdict
+}
+
+// More are those that are not shown.
+func (k Kind) More() int { return k.All - len(k.Rows) }
+
+// NewStart lists what a cycle judged, so many of each kind.
+func NewStart(entry journal.Entry) Start {
+	const most = 100
+	var s Start
+	for _, k := range []struct {
+		kind      reason.Kind
+		id, title string
+	}{
+		{reason.KindPod, "pods", "Pods that wait"}, {reason.KindGroup, "groups", "Groups"}, {reason.KindInstance, "machines", "Machines without a node"},
+		{reason.KindRequest, "requests", "ProvisioningRequests"}, {reason.KindBuffer, "buffers", "CapacityBuffers"}, {reason.KindNode, "nodes", "Nodes"},
+	} {
+		kind := Kind{ID: k.id, Title: k.title}
+		for _, v := range entry.Plan.Verdicts {
+			if v.Subject.Kind != k.kind || len(v.Because) == 0 {
+				continue
+			}
+			if kind.All++; len(kind.Rows) < most {
+				kind.Rows = append(kind.Rows, v)
+			}
+		}
+		s.Kinds = append(s.Kinds, kind)
+	}
+	return s
+}
+
+// Found is the body of the answer to a search.
+type Found struct {
+	Query string
+	Found []timeline.Found
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// upper begins with a capital letter where a plain word begins.
+func upper(s string) string {
+	if s == "" || strings.ContainsAny(strings.SplitN(s, " ", 2)[0], "/.-0123456789") {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+func keys[K ~string, V any](m map[K]V) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(string(k)) {
+				return
+			}
+		}
+	}
+}

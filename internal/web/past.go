@@ -1,0 +1,54 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"sluice.dev/sluice/journal"
+)
+
+// visited are cycles of the past that somebody looked at lately: to read one of a large cluster takes a second.
+type visited struct {
+	mu    sync.Mutex // one is read at a time
+	order []string   // the times that were asked for, the latest asked last
+	read  map[string]*cycle
+}
+
+// remembered is how many cycles of the past are kept.
+const remembered = 4
+
+// past is the last cycle at a time.
+func (s *Server) past(at string) (*cycle, error) {
+	t, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil {
+		return nil, fmt.Errorf("at=%s is not a time: give one such as 2026-03-02T02:13:00Z", at)
+	}
+	if s.options.Past == nil {
+		return nil, errors.New("this process keeps no journal: --journal=FILE has it remember each cycle")
+	}
+	s.visited.mu.Lock()
+	defer s.visited.mu.Unlock()
+	if c := s.visited.read[at]; c != nil {
+		return c, nil
+	}
+	entry, err := s.options.Past(t)
+	if err != nil {
+		return nil, err
+	}
+	return s.visited.keep(at, entry), nil
+}
+
+func (m *visited) keep(at string, entry journal.Entry) *cycle {
+	if m.read == nil {
+		m.read = map[string]*cycle{}
+	}
+	if len(m.order) == remembered {
+		delete(m.read, m.order[0])
+		m.order = m.order[1:]
+	}
+	c := &cycle{Entry: &entry}
+	m.order, m.read[at] = append(m.order, at), c
+	return c
+}
