@@ -96,11 +96,12 @@ var rooms = map[string][]string{
 	"internal/agent":                  {"cluster", "guard", "internal/imds", "internal/kube"},
 	"internal/report":                 {"cluster", "journal", "plan", "plan/action", "plan/grow", "plan/memory", "policy", "reason"},
 	"internal/doctor":                 {"cluster"},
-	"internal/web":                    {"cluster", "internal/report", "journal", "plan", "plan/action", "plan/memory", "reason"},
+	"internal/timeline":               {"cluster", "internal/history", "internal/report", "journal", "plan/action", "plan/memory", "plan/node", "policy", "reason"},
+	"internal/web":                    {"cluster", "internal/report", "internal/timeline", "journal", "plan", "plan/action", "plan/memory", "reason"},
 	"internal/history":                {"journal"},
 	"internal/app": {
 		"cloud", "cluster", "fleet", "guard", "journal", "plan", "plan/action", "plan/memory", "policy", "reason", "scheduling", "setting",
-		"deploy", "internal/actuate", "internal/azure", "internal/doctor", "internal/expander", "internal/history", "internal/imds", "internal/kube", "internal/ledger", "internal/report", "internal/web",
+		"deploy", "internal/actuate", "internal/azure", "internal/doctor", "internal/expander", "internal/history", "internal/imds", "internal/kube", "internal/ledger", "internal/report", "internal/timeline", "internal/web",
 	},
 
 	"internal/azuresim":                      {"internal/azuresim/template"},

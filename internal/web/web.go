@@ -10,20 +10,22 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/timeline"
 	"sluice.dev/sluice/journal"
 )
 
 // Options say what a server answers with. The zero value serves health and JSON with the default times.
 type Options struct {
-	Metrics       http.Handler     // for /metrics; nil for 404
-	MaxInactivity time.Duration    // a leader that has not begun a cycle for so long is not healthy; 0 for 10 minutes (--max-inactivity)
-	MaxFailing    time.Duration    // nor is one none of whose cycles has succeeded for so long; 0 for 15 minutes (--max-failing-time)
-	Startup       time.Duration    // until its first cycle that succeeds this holds in place of both; 0 for 20 minutes (--max-startup-time)
-	Profiling     bool             // /debug/pprof/ is answered, too
-	Snapshots     bool             // and /snapshotz (--debugging-snapshot-enabled)
-	Access        Access           // who may read; nil: everybody
-	Lease         func() error     // why the lease cannot be had now, one sentence for everybody; nil when this or another replica holds it, and a nil func without a lease
-	Now           func() time.Time // nil for time.Now
+	Metrics       http.Handler       // for /metrics; nil for 404
+	MaxInactivity time.Duration      // a leader that has not begun a cycle for so long is not healthy; 0 for 10 minutes (--max-inactivity)
+	MaxFailing    time.Duration      // nor is one none of whose cycles has succeeded for so long; 0 for 15 minutes (--max-failing-time)
+	Startup       time.Duration      // until its first cycle that succeeds this holds in place of both; 0 for 20 minutes (--max-startup-time)
+	Profiling     bool               // /debug/pprof/ is answered, too
+	Snapshots     bool               // and /snapshotz (--debugging-snapshot-enabled)
+	Access        Access             // who may read; nil: everybody
+	Lease         func() error       // why the lease cannot be had now, one sentence for everybody; nil when this or another replica holds it, and a nil func without a lease
+	Timeline      *timeline.Timeline // what happened; nil when nobody remembers
+	Now           func() time.Time   // nil for time.Now
 }
 
 // Server holds the latest entry and the times of cycles. All methods may be called at any time from anywhere.
