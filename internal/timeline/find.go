@@ -17,8 +17,9 @@ const mostLeft = 20_000
 type leavers []leaver
 
 type leaver struct {
-	name, node string
-	at         time.Time
+	Name string    `json:"name"`
+	Node string    `json:"node,omitempty"`
+	At   time.Time `json:"at"`
 }
 
 // note compares the pods of two cycles. Those that are the same records are passed over.
@@ -119,7 +120,7 @@ func (t *Timeline) Find(text string, most int) []Found {
 		f.add(Found{Ref: reason.Instance(string(l.Group), string(l.Instance)), Group: l.Group, Node: l.Node, Gone: gone})
 	}
 	for i := len(t.left) - 1; i >= 0; i-- {
-		f.add(Found{Ref: reason.Ref{Kind: reason.KindPod, Name: t.left[i].name}, Node: t.left[i].node, Gone: t.left[i].at})
+		f.add(Found{Ref: reason.Ref{Kind: reason.KindPod, Name: t.left[i].Name}, Node: t.left[i].Node, Gone: t.left[i].At})
 	}
 	var all []Found
 	for _, some := range f.all {

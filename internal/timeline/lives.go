@@ -33,6 +33,7 @@ type lives struct {
 	open  map[string]*life // of machines that are there, by their key
 	past  []*life          // of others, in the order in which they went
 	asked map[cluster.GroupID][]request
+	again bool // all lists are to be compared in the next cycle, as some lives are known from elsewhere
 }
 
 // request is a scale-up that was accepted, and of which machines are to appear.
@@ -110,7 +111,7 @@ func (ls *lives) noteMachines(seen, before *cluster.Snapshot) (news []report.Sai
 		if g.Failure != nil && g.Failure.At.After(now.Add(-requestsFor)) {
 			ls.asked[g.ID] = slices.DeleteFunc(ls.asked[g.ID], func(r request) bool { return !r.at.After(g.Failure.At) })
 		}
-		if old != nil && same(old.Instances, g.Instances) && same(old.Parked, g.Parked) && certain(old) == certain(g) {
+		if old != nil && !ls.again && same(old.Instances, g.Instances) && same(old.Parked, g.Parked) && certain(old) == certain(g) {
 			continue
 		}
 		listed := make(map[string]bool, len(g.Instances)+len(g.Parked))
@@ -133,6 +134,14 @@ func (ls *lives) noteMachines(seen, before *cluster.Snapshot) (news []report.Sai
 			}
 		}
 	}
+	if ls.again {
+		for _, l := range ls.open {
+			if seen.Group(l.Group) == nil {
+				ls.leave(l.Group, now)
+			}
+		}
+	}
+	ls.again = false
 	return news
 }
 
@@ -501,7 +510,7 @@ func (ls *lives) between(from, to, now time.Time) (all []Life) {
 		add(l, l.end(now))
 	}
 	for _, l := range ls.open {
-		add(l, now)
+		add(l, from) // it goes on
 	}
 	slices.SortFunc(all, func(a, b Life) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), a.Spans[0].From.Compare(b.Spans[0].From), cmp.Compare(a.Node, b.Node), cmp.Compare(a.UID, b.UID))

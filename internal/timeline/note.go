@@ -23,6 +23,7 @@ type Timeline struct {
 	teller *report.Teller
 	seen   *cluster.Snapshot // by the last cycle, nil before the first
 	cycle  uint64
+	until  time.Time // of the last cycle
 	pace   pace
 	points series
 	told   []Telling // the oldest first
@@ -38,9 +39,9 @@ type Timeline struct {
 func (t *Timeline) Note(e journal.Entry) {
 	t.noting.Lock()
 	defer t.noting.Unlock()
-	if t.seen != nil && e.Seen.Time.Before(t.seen.Time) {
+	if e.Seen.Time.Before(t.until) {
 		seen := *e.Seen
-		seen.Time, e.Seen = t.seen.Time, &seen
+		seen.Time, e.Seen = t.until, &seen
 	}
 	now := e.Seen.Time
 	if t.teller == nil {
@@ -50,19 +51,21 @@ func (t *Timeline) Note(e journal.Entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := len(t.told)
+	if !t.until.IsZero() {
+		t.notePause(e.Seen.Time, e.Cycle)
+	}
 	if t.seen != nil {
-		t.notePause(e)
 		said = append(said, toldOfPauses(t.seen.Objects.Pauses(), e.Seen.Objects.Pauses())...)
 	}
 	news := t.lives.note(e, t.seen)
 	t.notePoint(e)
 	for _, s := range slices.Concat(said, news) {
-		t.tell(e, s)
+		t.tell(now, e.Cycle, s)
 	}
 	t.left.note(t.seen, e.Seen)
 	t.noteGroups(e.Seen)
 	t.last = len(t.told) - before
-	t.seen, t.cycle, t.why = e.Seen, e.Cycle, ""
+	t.seen, t.cycle, t.until, t.why = e.Seen, e.Cycle, now, ""
 	t.forget(now)
 }
 
@@ -102,8 +105,8 @@ func (t *Timeline) forget(now time.Time) {
 	}
 }
 
-func (t *Timeline) tell(e journal.Entry, s report.Said) {
-	t.told = append(t.told, Telling{Time: e.Seen.Time, Cycle: e.Cycle, Kind: s.Kind, Sentence: s.Sentence, About: s.About})
+func (t *Timeline) tell(now time.Time, cycle uint64, s report.Said) {
+	t.told = append(t.told, Telling{Time: now, Cycle: cycle, Kind: s.Kind, Sentence: s.Sentence, About: s.About})
 }
 
 // noteGroups remembers when each group was last there.
@@ -178,13 +181,16 @@ func (p *Point) countDeeds(e journal.Entry) {
 	}
 }
 
-// notePause tells of a restart, and notes a gap when nothing was recorded for long.
-func (t *Timeline) notePause(e journal.Entry) {
-	from, to := t.seen.Time, e.Seen.Time
-	again := e.Cycle <= t.cycle
+// noLeader is why there is no record before the first cycle of a process.
+const noLeader = "no sluice led that recorded here: it was restarted, or another replica led"
+
+// notePause tells of a restart before a cycle, and notes a gap when nothing was recorded for long.
+func (t *Timeline) notePause(to time.Time, cycle uint64) {
+	from := t.until
+	again := cycle <= t.cycle
 	silent := t.pace.breaks(to.Sub(from))
 	if again {
-		t.tell(e, report.Said{Kind: report.ToldNews, Sentence: "sluice leads anew: it was restarted, or another replica led meanwhile"})
+		t.tell(to, cycle, report.Said{Kind: report.ToldNews, Sentence: "sluice leads anew: it was restarted, or another replica led meanwhile"})
 	}
 	if !silent && t.why == "" {
 		return
@@ -193,15 +199,15 @@ func (t *Timeline) notePause(e journal.Entry) {
 	switch {
 	case why != "":
 	case again:
-		why = "no sluice led that recorded here: it was restarted, or another replica led"
-	case e.Cycle == t.cycle+1:
+		why = noLeader
+	case cycle == t.cycle+1:
 		why = "no cycle ended: the process did not run, or the cycle took so long"
 	default:
-		why = fmt.Sprintf("%d cycles could not read the cluster or Azure, or could not be recorded", e.Cycle-t.cycle-1)
+		why = fmt.Sprintf("%d cycles could not read the cluster or Azure, or could not be recorded", cycle-t.cycle-1)
 	}
 	t.gaps = append(t.gaps, Gap{from, to, why})
 	t.lives.pause(from)
-	t.tell(e, report.Said{Kind: report.ToldWarning, Sentence: fmt.Sprintf("no record for %s: %s", to.Sub(from).Round(time.Second), why)})
+	t.tell(to, cycle, report.Said{Kind: report.ToldWarning, Sentence: fmt.Sprintf("no record for %s: %s", to.Sub(from).Round(time.Second), why)})
 }
 
 // pace knows how long cycles are apart.
@@ -266,10 +272,7 @@ func (t *Timeline) Told() []Telling {
 func (t *Timeline) Lives(from, to time.Time) []Life {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if t.seen == nil {
-		return t.lives.between(from, to, to)
-	}
-	return t.lives.between(from, to, t.seen.Time)
+	return t.lives.between(from, to, t.until)
 }
 
 // Gaps are those that overlap a stretch of time, the oldest first.
