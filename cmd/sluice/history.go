@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/history"
 	"sluice.dev/sluice/internal/report"
+	"sluice.dev/sluice/internal/timeline"
 	"sluice.dev/sluice/journal"
 )
 
@@ -77,50 +77,53 @@ func endsBefore(path string, newest time.Time) error {
 const follows = time.Second
 
 func logCommand() *cobra.Command {
-	var path, since string
+	var path, since, until, format string
 	var follow bool
 	cmd := &cobra.Command{
 		Use:   "log",
 		Short: "Tell from the journal what was done, in sentences",
-		Long: `Tell from the journal what was done, refused or failed, and which troubles of groups began and ended, one line each. Of a dry run each
-intention is told once.`,
-		Example: `  sluice log --journal=/var/lib/sluice/journal.jsonl --since=8h
-  sluice log --journal=journal.jsonl --since=10m -f`,
+		Long: `Tell from the journal what happened, one line each: what was done, refused or failed, which machines became nodes or went, which troubles
+of groups and pauses began and ended, and where the record has a gap. Of a dry run each intention is told once.`,
+		Example: `  sluice log --journal=/var/lib/sluice/journal.jsonl --since=8h --until=6h
+  sluice log --journal=journal.jsonl --since=10m -f
+  sluice log --journal=journal.jsonl --since=1d -o json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			from, err := parseMoment("since", since, time.Now())
 			if err != nil {
 				return err
 			}
-			if path == "" {
+			to, err := parseMoment("until", until, time.Now())
+			switch {
+			case err != nil:
+				return err
+			case path == "":
 				return errors.New("--journal: " + history.Which)
+			case format != "text" && format != "json":
+				return fmt.Errorf("--output=%s: give text or json", format)
+			case follow && until != "":
+				return errors.New("--until and --follow: give one of them")
+			case !to.IsZero() && to.Before(from):
+				return fmt.Errorf("--until=%s is before --since=%s: give a later time", until, since)
 			}
-			var newest time.Time
-			told := &teller{w: cmd.OutOrStdout()}
-			log := report.NewLog(slog.New(told))
+			told := &teller{w: cmd.OutOrStdout(), json: format == "json"}
 			visit := func(line journal.Line, r *history.Reader) error {
-				if newest = line.Time; newest.Before(from) {
+				if told.newest = line.Time; told.newest.Before(from) {
 					return cmd.Context().Err()
 				}
-				e, err := r.Entry()
-				if err != nil {
-					return err
-				}
-				told.at = e.Seen.Time
-				for _, sentence := range report.Done(e) {
-					told.tell(sentence)
-				}
-				log.Besides(cmd.Context(), e)
-				return errors.Join(told.err, cmd.Context().Err())
+				return errors.Join(told.visit(r), cmd.Context().Err())
 			}
 			if follow {
 				return followLines(cmd.Context(), path, from, cmd.ErrOrStderr(), visit)
 			}
-			if err := eachLine(path, from, cmd.ErrOrStderr(), visit); err != nil {
+			if _, err := read(path, from, to, cmd.ErrOrStderr(), visit); err != nil {
 				return err
 			}
-			if newest.Before(from) {
-				return endsBefore(path, newest)
+			switch {
+			case told.newest.Before(from) && !to.IsZero():
+				return fmt.Errorf("journal %s: it has no cycle from %s to %s; give an earlier --since or a later --until", path, report.Clock(from), report.Clock(to))
+			case told.newest.Before(from):
+				return endsBefore(path, told.newest)
 			}
 			return nil
 		},
@@ -128,7 +131,9 @@ intention is told once.`,
 	f := cmd.Flags()
 	app.BindAs(f, "journal", &path, "a journal that sluice run wrote")
 	f.StringVar(&since, "since", "1h", "from when on: 02:13, 2026-03-02 02:13, or 2h for so long ago; 0s: from now on")
+	f.StringVar(&until, "until", "", "until when, likewise; empty: all that is there")
 	f.BoolVarP(&follow, "follow", "f", false, "go on with what is written from now on")
+	f.StringVarP(&format, "output", "o", "text", "text or json, which is one object a line")
 	return cmd
 }
 
@@ -170,43 +175,35 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// teller is a slog.Handler that writes sentences, with the time of the cycle that they are about.
+// teller writes what a journal tells, as its lines come.
 type teller struct {
-	w   io.Writer
-	at  time.Time
-	err error
+	w      io.Writer
+	json   bool
+	of     timeline.Timeline
+	left   int       // what the reader has told to have left out
+	newest time.Time // of the lines
 }
 
-func (t *teller) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelInfo }
-
-func (t *teller) WithAttrs([]slog.Attr) slog.Handler { return t }
-
-func (t *teller) WithGroup(string) slog.Handler { return t }
-
-// Handle writes a line: what, to what, and why.
-func (t *teller) Handle(_ context.Context, r slog.Record) error {
-	line, why := r.Message, ""
-	r.Attrs(func(a slog.Attr) bool {
-		switch a.Key {
-		case "cycle", "code", "action": // the sentence has them
-		case "why", "err":
-			why += ": " + a.Value.String()
-		case "group", "node", "pod", "instance":
-			if !strings.Contains(line, a.Value.String()) {
-				line += " " + a.Key + " " + a.Value.String()
-			}
-		default:
-			line += " " + a.Key + " " + a.Value.String()
-		}
-		return true
-	})
-	t.tell(line + why)
-	return t.err
-}
-
-// tell writes a sentence about the cycle.
-func (t *teller) tell(sentence string) {
-	if _, err := fmt.Fprintf(t.w, "%s  %s\n", report.Clock(t.at), report.Printable(sentence)); err != nil {
-		t.err = err
+// visit takes in the line that was read last, and writes what is new with it.
+func (t *teller) visit(r *history.Reader) error {
+	e, err := r.Entry()
+	if err != nil {
+		return err
 	}
+	if n := len(r.Left()); n > t.left {
+		t.left = n
+		t.of.Damaged(timeline.JournalDamaged)
+	}
+	t.of.Note(e)
+	for _, s := range t.of.Told() {
+		if t.json {
+			err = json.NewEncoder(t.w).Encode(s)
+		} else {
+			_, err = fmt.Fprintf(t.w, "%s  %s\n", report.Clock(s.Time), s.Sentence)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -103,14 +103,15 @@ func Run(ctx context.Context, o Options) error {
 	if o.PerGroupMetrics {
 		metrics.EmitPerGroup()
 	}
-	metrics.WatchAPI(func() []report.APIClass { return apiClasses(provider.Budget()) })
+	classes := func() []report.APIClass { return apiClasses(provider.Budget()) }
+	metrics.WatchAPI(classes)
 	access, err := o.access()
 	if err != nil {
 		return err
 	}
 	shown := web.Options{
-		Metrics: metrics.Handler(), MaxInactivity: o.MaxInactivity, MaxFailing: o.MaxFailing, Startup: o.MaxStartup, Profiling: o.Profiling, Snapshots: o.Snapshots, Access: access, Version: o.Version,
-		API: func() []report.APIClass { return apiClasses(provider.Budget()) }, Timeline: &timeline.Timeline{},
+		Metrics: metrics.Handler(), MaxInactivity: o.MaxInactivity, MaxFailing: o.MaxFailing, Startup: o.MaxStartup, Profiling: o.Profiling, Snapshots: o.Snapshots, Access: access,
+		Version: o.Version, API: classes,
 	}
 	if o.Journal != "" {
 		shown.Past = func(at time.Time) (journal.Entry, error) { return history.At(o.Journal, at) }
@@ -119,8 +120,11 @@ func Run(ctx context.Context, o Options) error {
 	if o.election().Enabled {
 		shown.Lease = lock.problem
 	}
+	remembered, remembers, forget := o.timeline()
+	defer forget()
+	shown.Timeline = remembered
 	server := web.New(shown)
-	sinks := []Sink{&firstSink{log: o.Log}, logSink{report.NewLog(o.Log)}, metricsSink{metrics}, webSink{server}}
+	sinks := []Sink{&firstSink{log: o.Log}, logSink{report.NewLog(o.Log)}, metricsSink{metrics}, remembers, webSink{server}}
 	if !o.DryRun {
 		sinks = append(sinks, eventsSink{&report.Events{
 			Client: client, Instance: o.Instance, Namespace: o.Namespace, Name: o.StatusName, Component: o.EventComponent, Repeat: o.RepeatEvents,
@@ -183,6 +187,16 @@ func Run(ctx context.Context, o Options) error {
 		return cause
 	}
 	return err
+}
+
+// timeline is the memory of the last days, its sink, and what ends that. It is kept over restarts beside the journal, where there is one.
+func (o Options) timeline() (*timeline.Timeline, Sink, func()) {
+	line := &timeline.Timeline{}
+	if o.Journal == "" {
+		return line, timelineSink{line}, func() {}
+	}
+	keeper := timeline.NewKeeper(timeline.Beside(o.Journal), line, o.JournalLimits.Age)
+	return line, keeper, keeper.Close
 }
 
 // resume lets the provider follow the operations that an earlier process left behind, and returns what it knew of the groups, and whether its record could be

@@ -7,17 +7,19 @@ import (
 	"time"
 
 	"sluice.dev/sluice/internal/report"
+	"sluice.dev/sluice/internal/timeline"
 	"sluice.dev/sluice/internal/web"
 	"sluice.dev/sluice/journal"
 )
 
 // Each view of an entry as a [Sink].
 type (
-	logSink     struct{ log *report.Log }
-	metricsSink struct{ metrics *report.Metrics }
-	webSink     struct{ server *web.Server }
-	eventsSink  struct{ events *report.Events }
-	statusSink  struct {
+	logSink      struct{ log *report.Log }
+	metricsSink  struct{ metrics *report.Metrics }
+	timelineSink struct{ line *timeline.Timeline }
+	webSink      struct{ server *web.Server }
+	eventsSink   struct{ events *report.Events }
+	statusSink   struct {
 		status *report.Status
 		log    *slog.Logger
 		unkept int // groups of which the log has said that their lessons are not kept
@@ -65,6 +67,11 @@ func (s metricsSink) Timed(p report.Phases) { s.metrics.Timed(p) }
 
 func (s webSink) Report(_ context.Context, e journal.Entry, _ time.Duration) error {
 	s.server.Report(e)
+	return nil
+}
+
+func (s timelineSink) Report(_ context.Context, e journal.Entry, _ time.Duration) error {
+	s.line.Note(e)
 	return nil
 }
 

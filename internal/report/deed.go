@@ -126,47 +126,6 @@ func (d Deed) Status() memory.Status {
 	return d.Result.Status
 }
 
-// Done are sentences about what a cycle did, and what became of it. Deeds that are alike, such as the cordons of six idle nodes, share one.
-func Done(entry journal.Entry) (all []string) {
-	if entry.DryRun {
-		return nil
-	}
-	var last Deed
-	alike, kind, why := 0, "", ""
-	var others []string // their names
-	tell := func() {
-		if alike > 1 {
-			last.Sentence += fmt.Sprintf(", and alike %s", strings.Join(others, ", "))
-		}
-		if alike > 0 {
-			all = append(all, last.Sentence+why)
-		}
-	}
-	for _, d := range Deeds(entry) {
-		if d.Status() == memory.Skipped {
-			continue
-		}
-		code, because := d.Because.Code, ": "+d.Because.Sentence()
-		switch trouble, is := d.trouble(); {
-		case is:
-			code = trouble.Code
-			because = fmt.Sprintf(" (%s): %s", d.Status(), trouble.Sentence())
-		case d.Status() != memory.Accepted:
-			because = fmt.Sprintf(" (%s): %s", or(string(d.Status()), "not tried"), d.Because.Sentence())
-		}
-		of := fmt.Sprint(d.Action, " ", d.Group, " ", d.Status(), " ", code)
-		if alike > 0 && of == kind {
-			alike++
-			others = append(others, or(d.Node, d.about().Name))
-			continue
-		}
-		tell()
-		last, alike, kind, why, others = d, 1, of, because, nil
-	}
-	tell()
-	return all
-}
-
 // about is what the deed is done to.
 func (d Deed) about() reason.Ref {
 	switch {

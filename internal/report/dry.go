@@ -20,6 +20,8 @@ const (
 	summaryEvery = time.Hour
 	// intentionGone is how long no plan must have had an intention until the same one is another.
 	intentionGone = 5 * time.Minute
+
+	dryRunPrefix = "dry run: "
 )
 
 // intentions are what a dry run would do: each is said when it arises, and all of them are summed up once an hour. The zero value has none.
@@ -56,7 +58,7 @@ func (in *intentions) report(ctx context.Context, to *slog.Logger, entry journal
 	maps.DeleteFunc(in.stand, func(_ intention, s *standing) bool { return now.Sub(s.last) >= intentionGone })
 	for _, d := range Deeds(entry) {
 		if in.isNew(d, now) {
-			to.LogAttrs(ctx, slog.LevelInfo, "dry run: would "+d.Sentence, d.attrs(string(d.Because.Code))...)
+			to.LogAttrs(ctx, slog.LevelInfo, dryRunPrefix+"would "+d.Sentence, d.attrs(string(d.Because.Code))...)
 		}
 	}
 	if now.Sub(in.summed) >= summaryEvery {
@@ -118,5 +120,5 @@ func (in *intentions) summary() string {
 	if did == "" {
 		did = "grown and removed nothing"
 	}
-	return fmt.Sprintf("dry run: since %s sluice would have %s", stamp(in.since), did)
+	return fmt.Sprintf(dryRunPrefix+"since %s sluice would have %s", stamp(in.since), did)
 }

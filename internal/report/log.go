@@ -15,6 +15,13 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
+// What lines say whose kind a [Teller] knows by them.
+const (
+	writeRefused = "write refused"
+	groupWell    = "group well again"
+	rightsWell   = "no right is missing any more"
+)
+
 // Log writes what cycles did to a logger: one line for every deed that was done, refused or failed, one for every change of a
 // group's troubles, and one for the cycle itself at debug level. It is not for concurrent use.
 type Log struct {
@@ -54,7 +61,7 @@ func (l *Log) Besides(ctx context.Context, entry journal.Entry) {
 		l.intentions.report(ctx, to, entry)
 	}
 	for _, r := range entry.Refused {
-		to.LogAttrs(ctx, slog.LevelInfo, "write refused", slog.String("resource", r.Resource), slog.String("code", r.Property), slog.String("err", r.Why))
+		to.LogAttrs(ctx, slog.LevelInfo, writeRefused, slog.String("resource", r.Resource), slog.String("code", r.Property), slog.String("err", r.Why))
 	}
 	for _, t := range entry.TookOver {
 		to.LogAttrs(ctx, slog.LevelInfo, t.Sentence(), slog.String("group", string(t.Group)))
@@ -133,7 +140,7 @@ func (l *Log) reportTroubles(ctx context.Context, to *slog.Logger, entry journal
 		why, troubled := groupTrouble(entry, g.ID)
 		if !troubled {
 			if l.troubles[g.ID] != "" {
-				to.LogAttrs(ctx, slog.LevelInfo, "group well again", slog.String("group", string(g.ID)))
+				to.LogAttrs(ctx, slog.LevelInfo, groupWell, slog.String("group", string(g.ID)))
 			}
 			continue
 		}
@@ -170,7 +177,7 @@ func (l *Log) reportLacks(ctx context.Context, to *slog.Logger, entry journal.En
 		}
 	}
 	if len(now) == 0 && len(l.lacks) > 0 {
-		to.LogAttrs(ctx, slog.LevelInfo, "no right is missing any more")
+		to.LogAttrs(ctx, slog.LevelInfo, rightsWell)
 	}
 	l.lacks = now
 }

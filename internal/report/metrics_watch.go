@@ -68,8 +68,8 @@ func (w watchMetrics) report(entry journal.Entry) {
 	w.readAge.Reset()
 	for _, g := range entry.Seen.Groups {
 		id := string(g.ID)
-		if g.Capacity >= 0 && (g.PriceUSDPerHour > 0 || g.Capacity == 0) {
-			w.cost.WithLabelValues(id).Set(float64(g.Capacity) * g.PriceUSDPerHour)
+		if usd, known := Cost(g); known {
+			w.cost.WithLabelValues(id).Set(usd)
 		}
 		w.unreadable.WithLabelValues(id).Set(indicator(!g.Read.Complete || g.Problem != ""))
 		if !g.Read.At.IsZero() {
@@ -84,4 +84,9 @@ func (m *Metrics) Process(version string, leads func() bool) {
 		Name: "sluice_leader", Help: "1 while this process leads, and decides; 0 while it stands by.",
 	}, func() float64 { return indicator(leads()) }))
 	gauges(m.registry, "sluice_build_info", "1, by the version of the program.", "version").WithLabelValues(version).Set(1)
+}
+
+// Cost is what the group's machines cost by the hour at list prices; false while that is unknown.
+func Cost(g *cluster.Group) (usd float64, known bool) {
+	return float64(max(g.Capacity, 0)) * g.PriceUSDPerHour, g.Capacity >= 0 && (g.PriceUSDPerHour > 0 || g.Capacity == 0)
 }

@@ -111,7 +111,9 @@ type Problem struct {
 var functions = template.FuncMap{
 	"clock": clock, "until": until, "since": since, "usd": usd, "plural": plural, "percent": percent, "text": text, "dict": dict, "gaps": func() string { return "" },
 	"bar": bar, "tile": tile, "density": density, "legend": legend, "needfree": needFree, "share": share, "lower": strings.ToLower, "add": func(a, b int) int { return a + b },
-	"outcome": outcome, "why": path, "ref": func(kind string, name any) reason.Ref { return reason.Ref{Kind: reason.Kind(kind), Name: fmt.Sprint(name)} },
+	"outcome": outcome, "why": path, "ref": func(kind string, name any) reason.Ref {
+		return reason.Ref{Kind: reason.Kind(kind), Name: fmt.Sprint(name)}
+	},
 }
 
 // text is what came from a cluster or a cloud, safe to show: without control characters, and cut where it is longer than anybody reads.
