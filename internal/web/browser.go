@@ -206,11 +206,18 @@ func (s *Server) timeline() *timeline.Timeline {
 	return s.options.Timeline
 }
 
+// mostTold is how many sentences the page of now has about what happened.
+const mostTold = 8
+
 func (s *Server) nowPage(r request) answered {
 	v := r.cycle.view()
 	body := page.NewNow(v, r.frame, r.URL.Query())
 	body.Strip = page.StripOf(r.frame, s.timeline(), r.frame.Time.Add(-time.Hour), r.frame.Time)
-	body.Told = s.timeline().Tellings(r.frame.Time.Add(-24*time.Hour), r.frame.Time, nil, 8)
+	for _, t := range s.timeline().Tellings(r.frame.Time.Add(-24*time.Hour), r.frame.Time, nil, 200) {
+		if t.Kind != report.ToldNode && len(body.Told) < mostTold { // marks on nodes are steps of what stands beside them
+			body.Told = append(body.Told, t)
+		}
+	}
 	return answered{http.StatusOK, "now", v.Headline, body}
 }
 

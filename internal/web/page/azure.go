@@ -62,8 +62,8 @@ type Failed struct {
 	Last          time.Time
 }
 
-// old is from when on an age is marked: sluice reads each group about every ten seconds.
-const old = time.Minute
+// old is from when on an age is marked. While nothing moves, a group is read every few minutes.
+const old = 10 * time.Minute
 
 // NewAzure is the page for a cycle; classes are those of the process, nil for another time.
 func NewAzure(entry journal.Entry, classes []report.APIClass) Azure {
@@ -125,7 +125,7 @@ func NewAzure(entry journal.Entry, classes []report.APIClass) Azure {
 	default:
 		a.Headline = "Azure answers. " + strings.Join(parts, ", ") + "."
 	}
-	a.Detail = fmt.Sprintf("Throttled since the start: %d times. Lists older than %s: %d.", throttled, old, oldest)
+	a.Detail = fmt.Sprintf("Throttled since the start: %d times. Lists older than %s: %d.", throttled, Span(old), oldest)
 	return a
 }
 
@@ -153,8 +153,11 @@ func (a *Azure) group(entry journal.Entry, g *cluster.Group) {
 			a.Backoffs = append(a.Backoffs, b.Backoff)
 		}
 	}
-	if lacks := max(g.Asked, m.Capacity, g.Capacity) - g.Live(); lacks > 0 && !m.Requested.IsZero() && g.Read.Complete && m.Capacity >= g.Capacity {
-		a.Operations = append(a.Operations, Operation{g.ID, fmt.Sprintf("group %s grows to %d, %d not in its list yet", g.ID, max(g.Asked, m.Capacity), lacks), m.Requested})
+	switch lacks := g.Capacity - g.Live(); {
+	case g.Asked > 0:
+		a.Operations = append(a.Operations, Operation{g.ID, fmt.Sprintf("group %s is asked for %d machines; no answer yet", g.ID, g.Asked), m.Requested})
+	case lacks > 0 && g.Read.Complete:
+		a.Operations = append(a.Operations, Operation{g.ID, fmt.Sprintf("group %s grows to %d; %d not in its list yet", g.ID, g.Capacity, lacks), m.Requested})
 	}
 	if n := g.Deleting(); n > 0 {
 		a.Operations = append(a.Operations, Operation{g.ID, fmt.Sprintf("group %s deletes %s", g.ID, plural(n, "machine")), m.Deleted})

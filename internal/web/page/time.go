@@ -155,8 +155,8 @@ func cmpTime(times ...time.Time) time.Time {
 type look struct{ width, lane float64 }
 
 var (
-	wide = look{width: 1000, lane: 44}
-	slim = look{width: 640, lane: 40}
+	wide = look{width: 1392, lane: 44}
+	slim = look{width: 928, lane: 34}
 )
 
 // StripOf is the strip of a stretch of time.
@@ -211,7 +211,7 @@ func strip(f Frame, points []timeline.Point, gaps []timeline.Gap, from, to time.
 	}
 	height := float64(len(lanes))*(l.lane+8) + 44
 	d.put(`<svg width="100%%" viewBox="0 0 %g %g" role="img" aria-label="the last %s">`, l.width, height, html.EscapeString(Span(span)))
-	step := l.width - left - right
+	inner := l.width - left - right
 	for _, hour := range ticks(from, to) {
 		d.put(`<line class="axis" x1="%[1]s" y1="0" x2="%[1]s" y2="%[2]g"/>`, number(x(hour)), height-20)
 		d.put(`<text class="faint" x="%s" y="%g" text-anchor="middle" data-clock="%s">%s</text>`, number(x(hour)), height-6, hour.UTC().Format(time.RFC3339), hour.UTC().Format("15:04"))
@@ -227,7 +227,7 @@ func strip(f Frame, points []timeline.Point, gaps []timeline.Gap, from, to time.
 		d.say("faint", left-6, top+9, "end", strconv.FormatFloat(math.Ceil(most), 'f', -1, 64))
 		d.say("", l.width-2, base-4, "end", lane.now)
 		d.put(`<line class="axis" x1="%g" y1="%s" x2="%g" y2="%s"/>`, left, number(base), l.width-right, number(base))
-		w := step / float64(columns)
+		w := inner / float64(columns)
 		if lane.lined {
 			d.area(all, lane.of, most, left, base, l.lane, w)
 			continue
@@ -242,7 +242,7 @@ func strip(f Frame, points []timeline.Point, gaps []timeline.Gap, from, to time.
 	base := float64(len(lanes))*(l.lane+8) + 12
 	d.say("", 0, base, "start", "refused")
 	for i, b := range all {
-		at := left + (float64(i)+.5)*step/float64(columns)
+		at := left + (float64(i)+.5)*inner/float64(columns)
 		if b.refused > 0 {
 			d.put(`<path class="trouble" d="M%s %sl5 9h-10z"><title>%d by Azure</title></path>`, number(at), number(base-9), b.refused)
 		}
@@ -260,7 +260,7 @@ func strip(f Frame, points []timeline.Point, gaps []timeline.Gap, from, to time.
 	for i, b := range all { // what a click leads to lies above all
 		if b.any {
 			d.put(`<a href="%s" tabindex="-1" aria-hidden="true"><rect class="press" x="%s" y="0" width="%s" height="%g"><title>%s UTC: %d nodes, %d pods wait</title></rect></a>`,
-				html.EscapeString(f.At("time", b.at)), number(left+float64(i)*step/float64(columns)), number(step/float64(columns)), height-20, b.at.UTC().Format("15:04:05"), b.nodes, b.waiting)
+				html.EscapeString(f.At("time", b.at)), number(left+float64(i)*inner/float64(columns)), number(inner/float64(columns)), height-20, b.at.UTC().Format("15:04:05"), b.nodes, b.waiting)
 		}
 	}
 	d.put(`</svg>`)
@@ -270,7 +270,7 @@ func strip(f Frame, points []timeline.Point, gaps []timeline.Gap, from, to time.
 // area draws a value that goes on until the next one, and nothing where there is none.
 func (d *drawing) area(all []bucket, of func(bucket) float64, most, left, base, height, w float64) {
 	var path strings.Builder
-	on, y := false, 0.0
+	on := false
 	for i, b := range all {
 		x := left + float64(i)*w
 		if !b.any && !on {
@@ -283,12 +283,11 @@ func (d *drawing) area(all []bucket, of func(bucket) float64, most, left, base, 
 			} else {
 				fmt.Fprintf(&path, "M%s %sV%s", number(x), number(base), number(next))
 			}
-			on, y = true, next
+			on = true
 		}
 	}
 	if on {
 		fmt.Fprintf(&path, "H%sV%s", number(left+float64(len(all))*w), number(base))
-		_ = y
 		d.put(`<path class="area linear" d="%s"/>`, path.String())
 	}
 }
@@ -317,7 +316,7 @@ func money(p timeline.Point) string {
 
 // bars draws the lives of machines over one axis.
 func bars(f Frame, lives []timeline.Life, from, to time.Time) template.HTML {
-	const left, width, right, row = 150.0, 1000.0, 120.0, 18.0
+	const left, width, right, row = 150.0, 920.0, 120.0, 18.0
 	if len(lives) == 0 {
 		return ""
 	}

@@ -33,7 +33,7 @@
   };
   const tick = () => {
     if (stale) return;
-    all('[data-until]').forEach((e) => { const s = (Date.parse(e.dataset.until) - now()) / 1000; e.textContent = (e.dataset.word || '') + (s > 0 ? count(s) : 'now'); });
+    all('[data-until]').forEach((e) => { const s = (Date.parse(e.dataset.until) - now()) / 1000; e.textContent = s > 0 ? (e.dataset.word || '') + count(s) : 'now'; });
     all('[data-since]').forEach((e) => { e.textContent = (e.dataset.word || '') + span((now() - Date.parse(e.dataset.since)) / 1000) + (e.dataset.after || ''); });
   };
 
