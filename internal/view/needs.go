@@ -86,7 +86,10 @@ func (l *looked) needs() []Need {
 				add(report.Phrases(v.Because, v.Subject), l.stuck(v))
 			}
 		default:
-			if i := slices.IndexFunc(v.Because, func(r reason.Reason) bool { return troubles[r.Code].needs }); i >= 0 {
+			if i := slices.IndexFunc(v.Because, func(r reason.Reason) bool {
+				t := troubles[r.Code] // a node that its group holds back is the group's need
+				return t.needs && t.group == (v.Subject.Kind == reason.KindGroup)
+			}); i >= 0 {
 				r := v.Because[i]
 				add(fmt.Sprint(v.Subject.Kind, l.groupOf(v.Subject), r.Code), l.need(v, r))
 			}

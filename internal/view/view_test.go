@@ -1,0 +1,227 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
+)
+
+var now = clustertest.Start
+
+// world is a cluster with a group of machines 0 to n-1, each a Ready node "n0" and so on in zone "1" or "2".
+type world struct {
+	objects []any
+	group   *cluster.Group
+	kept    memory.Memory
+}
+
+func newWorld(low, high, n int) *world {
+	w := &world{group: clustertest.Group("agents", low, high)}
+	w.group.PriceUSDPerHour = .5
+	for i := range n {
+		w.node(i)
+	}
+	return w
+}
+
+func (w *world) node(i int, change ...func(*corev1.Node)) {
+	name := fmt.Sprintf("n%d", i)
+	m := clustertest.Machine(fmt.Sprint(i), name)
+	n := clustertest.Node(name, append([]func(*corev1.Node){func(n *corev1.Node) {
+		n.Spec.ProviderID = m.ProviderID
+		n.Labels[corev1.LabelTopologyZone] = fmt.Sprint(i%2 + 1)
+	}}, change...)...)
+	w.add(m)
+	w.objects = append(w.objects, n)
+}
+
+// add adds a machine.
+func (w *world) add(m *cluster.Instance) {
+	m.Group = w.group.ID
+	w.group.Instances = append(w.group.Instances, m)
+	w.group.Capacity = len(w.group.Instances)
+}
+
+func (w *world) pod(name, cpu, node string, change ...func(*corev1.Pod)) {
+	all := append([]func(*corev1.Pod){clustertest.CPU(cpu)}, change...)
+	if node != "" {
+		all = append(all, clustertest.On(node))
+	} else {
+		all = append(all, func(p *corev1.Pod) {
+			p.CreationTimestamp = metav1.NewTime(now.Add(-time.Minute))
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, LastTransitionTime: metav1.NewTime(now.Add(-30 * time.Second))}}
+		})
+	}
+	w.objects = append(w.objects, clustertest.Pod(name, all...))
+}
+
+func (w *world) look() *Now {
+	s := cluster.New(now, clustertest.Objects(w.objects...), []*cluster.Group{w.group})
+	s.Fleet = clustertest.Ledger(s, time.Hour)
+	e := journal.Entry{Cycle: 7, Seen: s, Policy: policy.Default(), Before: w.kept}
+	e.Plan, e.After = plan.Decide(s, e.Policy, w.kept)
+	return New(e)
+}
+
+func tileOf(t *testing.T, n *Now, name string) Tile {
+	t.Helper()
+	for _, g := range n.Groups {
+		for _, tile := range g.Tiles {
+			if tile.About.Name == name {
+				return tile
+			}
+		}
+	}
+	t.Fatalf("no tile %s in %+v", name, n.Groups)
+	return Tile{}
+}
+
+func TestEachMachineIsATile(t *testing.T) {
+	w := newWorld(0, 9, 3)
+	w.pod("busy", "3", "n0", clustertest.OwnedBy("Job", "render"))
+	w.pod("low", "1", "n1", clustertest.Annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"))
+	w.kept.Removable = map[string]time.Time{"n2": now.Add(-4 * time.Minute)}
+	w.node(3, func(n *corev1.Node) { n.Spec.Unschedulable = true })
+	w.node(4, clustertest.Silent(now.Add(-2*time.Minute)))
+	leaves := clustertest.Machine("5", "n5")
+	leaves.Group = w.group.ID
+	w.node(5, clustertest.Removing(now.Add(-time.Second), leaves.Machine()), clustertest.For("idle"))
+	w.kept.Cordoned = map[string]memory.Cordoned{"n5": {Said: now.Add(-time.Second), By: now.Add(-time.Second)}}
+	w.add(clustertest.Machine("6", "", clustertest.Born(now.Add(-time.Minute))))
+	n := w.look()
+	for name, want := range map[string]struct {
+		state State
+		jobs  int
+		cpu   float64
+	}{
+		"n0": {Busy, 1, .75}, "n1": {Busy, 0, .25}, "n2": {Idle, 0, 0}, "n3": {Held, 0, 0}, "n4": {Silent, 0, 0}, "n5": {Leaves, 0, 0}, "agents/6": {Coming, 0, -1},
+	} {
+		got := tileOf(t, n, name)
+		if got.State != want.state || got.Jobs != want.jobs || got.Load.CPU != want.cpu {
+			t.Errorf("%s: %s with %d jobs and %v of its CPU, want %s, %d, %v (%s)", name, got.State, got.Jobs, got.Load.CPU, want.state, want.jobs, want.cpu, got.Code)
+		}
+	}
+	if got := tileOf(t, n, "n2").Until; !got.Equal(now.Add(6 * time.Minute)) {
+		t.Errorf("the idle node goes at %v, want six minutes from now", got)
+	}
+	if got := tileOf(t, n, "n4").Since; !got.Equal(now.Add(-2 * time.Minute)) {
+		t.Errorf("the silent node is silent since %v", got)
+	}
+	g := n.Groups[0]
+	if g.Nodes != 6 || g.Coming != 1 || g.Busy != 3 || g.Idle != 1 || g.Leaving != 1 || g.Silent != 1 || n.Nodes != 6 || n.Coming != 1 {
+		t.Errorf("group %+v, cluster %d + %d", g, n.Nodes, n.Coming)
+	}
+	if g.USD == nil || *g.USD != 3.5 || n.USD != 3.5 || n.Unpriced != 0 {
+		t.Errorf("costs %v, in all %v and %d unknown", g.USD, n.USD, n.Unpriced)
+	}
+	if strings.Join(n.Zones, " ") == "" || tileOf(t, n, "n1").Zone != "2" {
+		t.Errorf("zones %q", n.Zones)
+	}
+}
+
+func TestAnUnknownPriceIsNoZero(t *testing.T) {
+	w := newWorld(0, 9, 2)
+	w.group.PriceUSDPerHour = 0
+	n := w.look()
+	if n.Groups[0].USD != nil || n.USD != 0 || n.Unpriced != 2 {
+		t.Errorf("group %v, in all %v and %d unknown, want unknown and 2", n.Groups[0].USD, n.USD, n.Unpriced)
+	}
+}
+
+func TestPodsThatAreStuckForTheSameAreOneNeed(t *testing.T) {
+	w := newWorld(0, 9, 1)
+	w.pod("busy", "4", "n0")
+	for i := range 3 {
+		w.pod(fmt.Sprintf("huge-%d", i), "64", "")
+	}
+	w.pod("web", "2", "")
+	n := w.look()
+	if n.Pending != 4 || n.Stuck != 3 || len(n.Needs) != 1 {
+		t.Fatalf("%d wait, %d stuck, needs %+v", n.Pending, n.Stuck, n.Needs)
+	}
+	need := n.Needs[0]
+	if !strings.Contains(need.Title, " and 2 more are stuck") || need.Code != reason.NoGroupFits || !strings.Contains(need.Cause, "needs 64") ||
+		!strings.HasPrefix(need.Command, "sluice explain pod default/huge-") || !need.Since.Equal(now.Add(-30*time.Second)) {
+		t.Errorf("need %+v", need)
+	}
+	if n.Headline != "1 thing needs you." || !strings.Contains(n.Detail, "4 pods wait") || !strings.Contains(n.Detail, "3 stuck") {
+		t.Errorf("%q %q", n.Headline, n.Detail)
+	}
+	if len(n.Waiting) != 2 || n.Waiting[0].Outcome != action.PodStuck || n.Waiting[0].Pods != 3 || n.Waiting[1].Pods != 1 {
+		t.Errorf("waiting %+v", n.Waiting)
+	}
+}
+
+func TestACalmClusterSaysSo(t *testing.T) {
+	w := newWorld(1, 9, 1)
+	w.pod("busy", "4", "n0")
+	n := w.look()
+	if n.Headline != "All is calm." || len(n.Needs) != 0 || len(n.Next) != 0 || !strings.HasPrefix(n.Detail, "No pod waits.") {
+		t.Errorf("%q %q, needs %v, next %v", n.Headline, n.Detail, n.Needs, n.Next)
+	}
+	if len(n.Stays) != 1 || n.Stays[0].Code != reason.NodeBusy || n.Stays[0].Nodes != 1 {
+		t.Errorf("stays %+v", n.Stays)
+	}
+}
+
+func TestAGroupThatCannotBeReadNeedsSomebody(t *testing.T) {
+	w := newWorld(1, 9, 1)
+	w.group.Problem = "Azure answers 403: the identity lacks virtualMachineScaleSets/read"
+	n := w.look()
+	if len(n.Needs) != 1 || !n.Needs[0].Bad || n.Needs[0].Title != "group agents cannot be managed" || !strings.Contains(n.Needs[0].Cause, "403") || !n.Groups[0].Bad {
+		t.Errorf("needs %+v, group %+v", n.Needs, n.Groups[0])
+	}
+}
+
+// TestNothingIsNoPanic looks at cycles that lack nearly everything.
+func TestNothingIsNoPanic(t *testing.T) {
+	e := journal.Entry{Seen: cluster.New(now, cluster.Objects{}, nil), Policy: policy.Default()}
+	e.Plan, e.After = plan.Decide(e.Seen, e.Policy, memory.Memory{})
+	if n := New(e); n.Headline != "No node group is managed." || n.Needs == nil || n.Groups == nil {
+		t.Errorf("%+v", n)
+	}
+	e.Plan = action.Plan{Verdicts: []action.Verdict{{Subject: reason.Pod("a", "b"), Outcome: action.PodStuck}, {Subject: reason.Node("gone"), Outcome: action.NodeKeep}}}
+	New(e)
+}
+
+func TestShortNamesTellMachinesApart(t *testing.T) {
+	tiles := []Tile{{About: reason.Node("agents000001")}, {About: reason.Node("agents000101")}, {About: reason.Instance("agents", "7")}}
+	shorten(tiles)
+	if tiles[0].Short != "001" || tiles[1].Short != "101" || tiles[2].Short != "7" {
+		t.Errorf("%+v", tiles)
+	}
+}
+
+// BenchmarkNew looks at 5,000 nodes with 110,000 pods.
+func BenchmarkNew(b *testing.B) {
+	w := &world{group: clustertest.Group("agents", 0, 9000)}
+	for i := range 5000 {
+		w.node(i)
+		for j := range 22 {
+			w.pod(fmt.Sprintf("p-%d-%d", i, j), "100m", fmt.Sprintf("n%d", i), func(p *corev1.Pod) {
+				p.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = resource.MustParse("100Mi")
+			})
+		}
+	}
+	s := cluster.New(now, clustertest.Objects(w.objects...), []*cluster.Group{w.group})
+	e := journal.Entry{Seen: s, Policy: policy.Default()}
+	e.Plan, _ = plan.Decide(s, e.Policy, memory.Memory{})
+	b.ResetTimer()
+	for b.Loop() {
+		New(e)
+	}
+}
