@@ -92,7 +92,7 @@ func (s *settings) explain(ctx context.Context, o app.Options, about reason.Ref,
 	case from.server != "":
 		return askServer(ctx, from.server, about)
 	case from.journal != "":
-		return explainFrom(from.journal, from.moment, about, stderr)
+		return explainFrom(from.journal, from.moment, about, tellAside(stderr))
 	default:
 		entry, err = s.once(ctx, o, stderr)
 	}

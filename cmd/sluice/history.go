@@ -41,7 +41,7 @@ each action about it with what became of it. It need not be there any more.`,
 			}
 			h := report.NewHistory(about)
 			var newest time.Time
-			err = eachLine(path, from, cmd.ErrOrStderr(), func(line journal.Line, r *history.Reader) error {
+			err = eachLine(path, from, tellAside(cmd.ErrOrStderr()), func(line journal.Line, r *history.Reader) error {
 				if newest = line.Time; !newest.Before(from) {
 					h.Read(line, r.Known())
 				}
@@ -96,7 +96,8 @@ intention is told once.`,
 				return errors.New("--journal: " + history.Which)
 			}
 			var newest time.Time
-			told := &teller{w: cmd.OutOrStdout()}
+			left := tellAside(cmd.ErrOrStderr())
+			told := &teller{w: left.Before(cmd.OutOrStdout())}
 			log := report.NewLog(slog.New(told))
 			visit := func(line journal.Line, r *history.Reader) error {
 				if newest = line.Time; newest.Before(from) {
@@ -114,9 +115,9 @@ intention is told once.`,
 				return errors.Join(told.err, cmd.Context().Err())
 			}
 			if follow {
-				return followLines(cmd.Context(), path, from, cmd.ErrOrStderr(), visit)
+				return followLines(cmd.Context(), path, from, left, visit)
 			}
-			if err := eachLine(path, from, cmd.ErrOrStderr(), visit); err != nil {
+			if err := eachLine(path, from, left, visit); err != nil {
 				return err
 			}
 			if newest.Before(from) {
@@ -133,20 +134,24 @@ intention is told once.`,
 }
 
 // followLines goes through a journal, and on with what is written to it, until the context ends.
-func followLines(ctx context.Context, path string, since time.Time, left io.Writer, visit func(journal.Line, *history.Reader) error) error {
+func followLines(ctx context.Context, path string, since time.Time, left aside, visit func(journal.Line, *history.Reader) error) error {
 	r, err := history.Read(path, since)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	r.Follow()
+	defer left.Clear()
+	far := howFar(left, path)
 	for told := 0; ; {
 		line, err := r.Next()
 		for ; told < len(r.Left()); told++ {
-			_, _ = fmt.Fprintf(left, "sluice: journal: %s\n", r.Left()[told])
+			left.Clear()
+			_, _ = fmt.Fprintf(left.w, "sluice: journal: %s\n", r.Left()[told])
 		}
 		switch {
 		case err == nil:
+			far(r)
 			if err := visit(line, r); err != nil {
 				return ended(ctx, err)
 			}
@@ -154,6 +159,7 @@ func followLines(ctx context.Context, path string, since time.Time, left io.Writ
 		case !errors.Is(err, io.EOF):
 			return err
 		}
+		left.Clear()
 		select {
 		case <-time.After(follows):
 		case <-ctx.Done():

@@ -98,6 +98,7 @@ var rooms = map[string][]string{
 	"internal/doctor":                 {"cluster"},
 	"internal/web":                    {"cluster", "internal/report", "journal", "plan", "plan/action", "plan/memory", "reason"},
 	"internal/history":                {"journal"},
+	"internal/progress":               {}, // of any work
 	"internal/app": {
 		"cloud", "cluster", "fleet", "guard", "journal", "plan", "plan/action", "plan/memory", "policy", "reason", "scheduling", "setting",
 		"deploy", "internal/actuate", "internal/azure", "internal/doctor", "internal/expander", "internal/history", "internal/imds", "internal/kube", "internal/ledger", "internal/report", "internal/web",
@@ -131,7 +132,7 @@ var rooms = map[string][]string{
 	"cmd/economics":  {"internal/economics", "internal/traces"},
 	"cmd/sbom":       {}, // of any binary
 	"cmd/mutants":    {}, // of this tree
-	"cmd/proof":      {"internal/proof", "internal/world"},
+	"cmd/proof":      {"internal/progress", "internal/proof", "internal/world"},
 	"cmd/sluice":     {"..."},
 	"cmd/playground": {"..."},
 }
