@@ -64,7 +64,6 @@ looked at; 2: error.`,
 	f.DurationVar(&x.Within, "timeout", 30*time.Second, "end within this time; what was not answered by then is unknown")
 	f.StringVarP(&format, "output", "o", "text", "text or json")
 	takeAll(f, runCommand().Flags())
-	showSections(cmd)
 	return cmd
 }
 

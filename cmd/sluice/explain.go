@@ -65,7 +65,6 @@ one look at the cluster now with the flags of "sluice plan". Pods, requests and 
 	f.StringVarP(&namespace, "namespace", "n", "default", "namespace of a pod, request or buffer that is named without one")
 	app.Bind(f, map[string]any{"status-namespace": &o.Namespace})
 	statusName(f, &o)
-	showSections(cmd)
 	return cmd
 }
 

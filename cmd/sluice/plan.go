@@ -71,7 +71,6 @@ Exit code 0: nothing to do; 1: it would act, or no node group is found; 2: error
 	statusName(cmd.Flags(), &o)
 	cmd.Flags().StringVarP(&format, "output", "o", "text", "text or json")
 	takeAll(cmd.Flags(), runCommand().Flags())
-	showSections(cmd)
 	return cmd
 }
 
