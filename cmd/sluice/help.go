@@ -17,6 +17,7 @@ import (
 const (
 	widest   = 120 // longer lines are hard to read, however wide the terminal is
 	column   = 32  // where the texts of flags begin, unless a word of them does not fit there
+	narrow   = 60  // below this width they begin below the flag
 	moreHelp = "more"
 )
 
@@ -174,7 +175,7 @@ func (p *page) flags(title string, all []*pflag.Flag) {
 			usage += " (default " + f.DefValue + ")"
 		}
 		at := column
-		if longestWord(usage) > p.width-at {
+		if p.width < narrow || longestWord(usage) > p.width-at {
 			at = 8
 		}
 		if len(head)+2 > at {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -38,10 +39,12 @@ func Width(w io.Writer) int {
 	return narrow
 }
 
-// Line is the last line of a terminal, which goes again. Elsewhere it is never there. It is for one goroutine at a time.
+// Line is the last line of a terminal, which goes again. Elsewhere it is never there.
 type Line struct {
-	w     io.Writer
-	live  bool
+	w    io.Writer
+	live bool
+
+	mu    sync.Mutex // a log may be written to what Before returns
 	shown bool
 }
 
@@ -56,13 +59,21 @@ func (l *Line) Show(text string) {
 	if runes, most := []rune(text), Width(l.w)-1; len(runes) > most {
 		text = string(runes[:max(0, most-1)]) + "…"
 	}
-	l.Clear()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.clear()
 	_, _ = io.WriteString(l.w, text) // without it the work goes on
 	l.shown = true
 }
 
 // Clear takes the text off.
 func (l *Line) Clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.clear()
+}
+
+func (l *Line) clear() {
 	if l.shown {
 		_, _ = io.WriteString(l.w, "\r\x1b[K")
 	}
@@ -78,7 +89,9 @@ type before struct {
 }
 
 func (b before) Write(p []byte) (int, error) {
-	b.line.Clear()
+	b.line.mu.Lock()
+	defer b.line.mu.Unlock()
+	b.line.clear()
 	return b.w.Write(p)
 }
 
