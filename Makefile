@@ -67,7 +67,7 @@ bench: ## measure what decisions cost, in one table and bin/bench.json; ARGS=--h
 
 .PHONY: proof
 proof: ## play 20,000 random histories and say whether a promise was broken; ARGS='--histories 1000 --seed 7'
-	$(GO) build -o bin/proof-run ./cmd/proof
+	@GO='$(GO)' hack/build bin/proof-run ./cmd/proof
 	@bin/proof-run $(ARGS)
 
 .PHONY: prove
@@ -92,7 +92,8 @@ house: ## print the shape of the packages that decide: lines, arrows between fil
 
 .PHONY: economics
 economics: ## print what plans and replayed days cost; ARGS='-data DIR' names the traces, ARGS='-only story' needs none
-	$(GO) run ./cmd/economics $(ARGS)
+	@GO='$(GO)' hack/build bin/economics ./cmd/economics
+	@bin/economics $(ARGS)
 
 .PHONY: lint
 lint: ## run the linters

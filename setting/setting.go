@@ -50,7 +50,10 @@ type Row struct {
 	Theirs     bool
 	There, Why string
 
-	Help string // what the flag does; package pflag adds type and default
+	Help string // what the flag does; help adds type and default
+
+	// First says that the flag is one of the few that people use first: help shows these, and all only where it is asked for all.
+	First bool
 }
 
 // Unit is what a value counts. Values from least to most make sense; with above, least itself does not.

@@ -10,8 +10,8 @@ const (
 // Table is every setting of sluice run, and of a node group. What no flag sets stands at its end.
 var Table = []Section{
 	{"Node groups", []Row{
-		{Flag: "nodes", Theirs: true, Help: "a node group as min:max:scale-set-name; may be repeated"},
-		{Flag: "node-group-auto-discovery", Theirs: true, Help: "find node groups by the tags of scale sets: " +
+		{Flag: "nodes", First: true, Theirs: true, Help: "a node group as min:max:scale-set-name; may be repeated"},
+		{Flag: "node-group-auto-discovery", First: true, Theirs: true, Help: "find node groups by the tags of scale sets: " +
 			"label:tag=value[,tag=value][,min=N][,max=N]. Tags min and max on the scale set win; may be repeated, all must match. With neither " +
 			"this nor --nodes: scale sets tagged cluster-autoscaler-enabled=true"},
 		{Flag: "schedule", Key: "growth.schedules", Tag: Own + "schedule", Help: "min and max of a group in hours of the week, as GROUP: " +
@@ -83,7 +83,7 @@ var Table = []Section{
 			Help: "keep room free for the pods of CapacityBuffers, and buy it where it lacks"},
 	}},
 	{"Limits of growth", []Row{
-		{Flag: "max-nodes-total", Key: "growth.maxNodes", Field: "growth.max.nodes", Unit: Count, Theirs: true,
+		{Flag: "max-nodes-total", First: true, Key: "growth.maxNodes", Field: "growth.max.nodes", Unit: Count, Theirs: true,
 			Help: "most nodes in the whole cluster, managed or not; growth is cut to it; 0: no limit"},
 		{Flag: "cores-total", Key: "removal.minCores growth.maxCores", Field: "removal.keep.cores growth.max.cores", Default: "0:320000", Unit: Bounds, Theirs: true,
 			Help: "least and most cores of the whole cluster; growth is cut to the max, removal stops at the min; with a max of 0 nothing grows"},
@@ -121,11 +121,11 @@ var Table = []Section{
 	{"Removal", []Row{
 		{Flag: "scale-down-enabled", Key: "removal.enabled", Default: "true", Theirs: true,
 			Help: "cordon and drain nodes that are not needed, and delete their machines"},
-		{Flag: "scale-down-unneeded-time", Key: "removal.unneeded", Field: "removal.unneededTime", Default: "10m", Unit: Span, Tag: Option + "scaledownunneededtime",
+		{Flag: "scale-down-unneeded-time", First: true, Key: "removal.unneeded", Field: "removal.unneededTime", Default: "10m", Unit: Span, Tag: Option + "scaledownunneededtime",
 			Theirs: true, Help: "how long a node must have been idle or underused before it goes"},
 		{Flag: "scale-down-unready-time", Key: "removal.unready", Field: "removal.unreadyTime", Default: "20m", Unit: Span, Tag: Option + "scaledownunreadytime",
 			Theirs: true, Help: "how long a node that is not Ready must have been unneeded before it goes"},
-		{Flag: "scale-down-utilization-threshold", Key: "removal.threshold", Field: "removal.utilization.threshold", Default: "0.5", Unit: Share,
+		{Flag: "scale-down-utilization-threshold", First: true, Key: "removal.threshold", Field: "removal.utilization.threshold", Default: "0.5", Unit: Share,
 			Tag: Option + "scaledownutilizationthreshold", Theirs: true,
 			Help: "share of CPU or memory requested, at or below which a node is underused"},
 		{Flag: "scale-down-gpu-utilization-threshold", Key: "removal.gpuThreshold", Field: "removal.utilization.GPUThreshold", Default: "0.5", Unit: Share,
@@ -228,7 +228,7 @@ var Table = []Section{
 	}},
 	{"Azure", []Row{
 		{Flag: "cloud-provider", Default: "azure", Theirs: true, Help: "the cloud; azure is the only one"},
-		{Flag: "cloud-config", Theirs: true,
+		{Flag: "cloud-config", First: true, Theirs: true,
 			Help: "path of an azure.json, as cloud-provider-azure and cluster-autoscaler read it; the environment wins over it"},
 		{Flag: "azure-api-share", Default: "0.5",
 			Help: "share of Azure's published request limits that sluice may spend, 0.01 to 1; the rest is for others in the subscription"},
@@ -242,9 +242,10 @@ var Table = []Section{
 			Help: "ask Azure's public price list once a day, without credentials; otherwise prices are those of a table that sluice brings along"},
 		{Flag: "retail-prices-endpoint", Help: "where the price list is; empty: public Azure"},
 	}},
-	{"The process", []Row{
-		{Flag: "kubeconfig", Theirs: true,
-			Help: "path of a kubeconfig; empty: $KUBECONFIG, else ~/.kube/config, else the pod's service account"},
+	{"The API server", []Row{
+		{Flag: "kubeconfig", First: true, Theirs: true,
+			Help: "path of a kubeconfig; empty: $KUBECONFIG, else ~/.kube/config, else the pod's service account, else that of K3s, RKE2 or kubeadm on this " +
+				"machine"},
 		{Flag: "kubernetes", Theirs: true, Help: "URL of the API server, in place of the one that the kubeconfig names"},
 		{Flag: "kube-api-content-type", Default: "application/json", Theirs: true, There: "application/vnd.kubernetes.protobuf",
 			Why: "JSON is read by proxies and recorders on the way, too", Help: "the form in which the API server is spoken to: " +
@@ -256,6 +257,8 @@ var Table = []Section{
 		{Flag: "user-agent", Theirs: true, There: "cluster-autoscaler",
 			Why:  "the API server's logs name sluice and its version, unless they are told otherwise",
 			Help: "how the API server's logs name this program; empty: sluice with its version"},
+	}},
+	{"The process", []Row{
 		{Flag: "cluster-id", Key: "clusterID", Help: "the cluster that the node groups belong to: the UID of its namespace kube-system, as " +
 			"kubectl get namespace kube-system -o jsonpath={.metadata.uid} tells it. In any other cluster nothing is changed. Without the flag " +
 			"it is the cluster that is watched"},
@@ -264,10 +267,12 @@ var Table = []Section{
 		{Flag: "status-namespace", Default: "kube-system",
 			Help: "namespace of the status ConfigMap and the ConfigMap cluster-autoscaler-priority-expander: run's --namespace"},
 		{Flag: "scan-interval", Default: "10s", Theirs: true, Help: "a cycle at least so often; what happens in the cluster starts one sooner"},
-		{Flag: "dry-run", Help: "decide and tell, but change nothing"},
+		{Flag: "dry-run", First: true, Help: "decide and tell, but change nothing"},
 		{Flag: "hand-back",
 			Help: "when told to stop, take everything of sluice off nodes and pods, for another autoscaler; sluice uninstall does the rest"},
-		{Flag: "address", Default: ":8085", Theirs: true,
+	}},
+	{"Metrics, health and pages", []Row{
+		{Flag: "address", First: true, Default: ":8085", Theirs: true,
 			Help: "address of metrics, health and the read-only API; 127.0.0.1:8085 for this machine alone; empty: none"},
 		{Flag: "web-authorization", Help: "answer at --address, but for health, only those whose bearer token the API server knows and lets " +
 			"get the path, and over TLS; needs deploy/web-authorization.yaml"},
@@ -276,8 +281,6 @@ var Table = []Section{
 		{Flag: "tls-private-key-file", Help: "PEM file of the key of --tls-cert-file"},
 		{Flag: "emit-per-nodegroup-metrics", Theirs: true,
 			Help: "also serve cluster-autoscaler's metrics that have one series for each node group; sluice's own are always there"},
-		{Flag: "record-duplicated-events", Theirs: true,
-			Help: "send an Event again in each cycle while it stays true, instead of after five minutes"},
 		{Flag: "profiling", Theirs: true, Help: "answer /debug/pprof/ at --address as well, for go tool pprof"},
 		{Flag: "debugging-snapshot-enabled", Theirs: true, Help: "answer /snapshotz at --address as well: nodes, pods and node groups as the " +
 			"latest cycle saw them, as JSON, without annotations and environments"},
@@ -287,13 +290,17 @@ var Table = []Section{
 			Help: "they fail when no cycle has succeeded for so long: the cluster could not be read, or no node group"},
 		{Flag: "max-startup-time", Default: "20m", Theirs: true,
 			Help: "until the first cycle succeeds this holds in place of both; at least the longer of them"},
-		{Flag: "write-status-configmap", Default: "true", Theirs: true, Help: "keep the status ConfigMap up to date"},
-		{Flag: "status-config-map-name", Default: "cluster-autoscaler-status", Theirs: true, Help: "name of the status ConfigMap"},
-		{Flag: "journal", Help: "file that records every cycle, for explain and replay; empty: none"},
+	}},
+	{"Journal, status, events and log", []Row{
+		{Flag: "journal", First: true, Help: "file that records every cycle, for explain and replay; empty: none"},
 		{Flag: "journal-max-bytes", Default: "67108864", Unit: Places, Help: "size at which the journal's file is closed and compressed, and a new one begins; after six hours it " +
 			"is as well"},
 		{Flag: "journal-keep", Default: "168h", Unit: Wait, Help: "a closed file of the journal is removed when its last entry is older"},
 		{Flag: "journal-keep-bytes", Default: "1073741824", Unit: Places, Help: "most bytes of all closed files of the journal; the oldest are removed first"},
+		{Flag: "write-status-configmap", Default: "true", Theirs: true, Help: "keep the status ConfigMap up to date"},
+		{Flag: "status-config-map-name", Default: "cluster-autoscaler-status", Theirs: true, Help: "name of the status ConfigMap"},
+		{Flag: "record-duplicated-events", Theirs: true,
+			Help: "send an Event again in each cycle while it stays true, instead of after five minutes"},
 		{Flag: "v", Short: "v", Theirs: true, Help: "log verbosity; 4 and above: debug"},
 		{Flag: "log-format", Default: "text", Help: "text or json"},
 		{Flag: "logging-format", Alias: "log-format", Theirs: true, Help: "cluster-autoscaler's name of --log-format"},

@@ -13,18 +13,18 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
-	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 
+	"sluice.dev/sluice/internal/progress"
 	"sluice.dev/sluice/internal/proof"
 	"sluice.dev/sluice/internal/world"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "proof:", err)
@@ -35,7 +35,8 @@ func main() {
 // plays bounds how often a failing history is played to make it shorter.
 const plays = 300
 
-func run(ctx context.Context, args []string, out io.Writer) error {
+// run plays what the arguments ask for. What came of it goes to out, how far it is to aside.
+func run(ctx context.Context, args []string, out, aside io.Writer) error {
 	flags := pflag.NewFlagSet("proof", pflag.ContinueOnError)
 	n := flags.Int("histories", 20_000, "how many histories are played")
 	first := flags.Uint64("seed", 0, "the first seed; 0: a fresh one, which is printed")
@@ -78,7 +79,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	debug.SetGCPercent(1600) // memory is there, and worlds live for a moment
 	debug.SetMemoryLimit(1 << 30)
 	fmt.Fprintf(out, "playing %d histories from seed %d; replay one with: sluice simulate --seed N\n", *n, *first)
-	told, seen := time.Now(), 0
+	line, seen := progress.NewLine(aside), 0
+	out = line.Before(out)
 	play := world.History
 	if *reckless {
 		play = world.RecklessHistory
@@ -90,6 +92,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if *kills {
 		run = proof.RunKills
 	}
+	meter := line.Meter()
 	playing, enough := context.WithCancel(ctx)
 	defer enough()
 	report := run(playing, proof.Options{First: *first, Histories: *n, Workers: *workers, Journals: *journals, Play: play, Each: func(done int, r *proof.Report) {
@@ -99,11 +102,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		for ; seen < len(r.Failures); seen++ { // told again at the end
 			fmt.Fprintf(out, "%6d plays: %s\n", done, r.Failures[seen])
 		}
-		if time.Since(told) > 20*time.Second {
-			told = time.Now()
-			fmt.Fprintf(out, "%6d plays of %d histories, %.1f years, %d violations\n", done, *n, r.Simulated.Hours()/24/365, len(r.Failures))
-		}
+		meter.At(int64(r.Histories), int64(*n), func() string {
+			return fmt.Sprintf("%d of %d histories in %d plays, %.2f years, %d violations", r.Histories, *n, done, r.Simulated.Hours()/24/365, len(r.Failures))
+		})
 	}})
+	line.Clear()
 	report.Write(out)
 	for i := range report.Failures {
 		f := &report.Failures[i]

@@ -82,6 +82,5 @@ of Azure. While nothing is announced it asks the machine's own metadata service 
 	app.BindAs(f, "dry-run", &a.DryRun, "tell what would be done, but change nothing")
 	f.StringVar(&address, "address", "", "where /metrics is answered, such as :8086; empty: nowhere")
 	s.addCommon(f)
-	showSections(cmd)
 	return cmd
 }

@@ -29,23 +29,35 @@ func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	near := ""
 	if errors.As(err, &unknown) {
-		near = nearFlag(cmd.Flags(), unknown.GetSpecifiedName())
+		near = nearFlag(cmd.Flags(), unknown)
 	}
 	return fmt.Errorf("%w; %ssee %s --help", err, near, cmd.CommandPath())
 }
 
-// nearFlag asks whether the flag with the nearest name was meant; "" when none is near.
-func nearFlag(all *pflag.FlagSet, name string) string {
+// nearFlag asks whether the flag with the nearest name was meant, or one of a few that have what was given as words of theirs; "" when none is near.
+func nearFlag(all *pflag.FlagSet, unknown *pflag.NotExistError) string {
+	name := unknown.GetSpecifiedName()
+	if letters := unknown.GetSpecifiedShortnames(); letters != "" { // -scan-interval=1s
+		name, _, _ = strings.Cut(letters, "=")
+	}
 	best, distance := "", 3 // a slip or two
+	var within []string
 	all.VisitAll(func(f *pflag.Flag) {
-		if d := report.EditDistance(name, f.Name); d < distance && d < len(name)/2 && !f.Hidden {
+		if d := report.EditDistance(name, f.Name); d < distance && d < len(name)/2 {
 			best, distance = f.Name, d
 		}
+		if strings.Contains("-"+f.Name+"-", "-"+name+"-") && !app.Moot(f) && !app.RefusedFlag(f) {
+			within = append(within, "--"+f.Name)
+		}
 	})
-	if best == "" {
-		return ""
+	const few = 4
+	switch {
+	case best != "":
+		return "did you mean --" + best + "? "
+	case len(within) > 0 && len(within) <= few:
+		return "did you mean " + strings.Join(within, ", ") + "? "
 	}
-	return "did you mean --" + best + "? "
+	return ""
 }
 
 // arguments wants so many arguments that are no flags.
@@ -60,10 +72,15 @@ func arguments(least, most int, such string) cobra.PositionalArgs {
 
 // noArguments wants none.
 func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("%s takes flags only, not %q; see %s --help", cmd.Name(), args[0], cmd.CommandPath())
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	for _, verb := range cmd.Root().Commands() {
+		if verb.Name() == args[0] {
+			return fmt.Errorf("%s takes flags only, not %q; a command stands before its flags: %s", cmd.Name(), args[0], verb.CommandPath())
+		}
+	}
+	return fmt.Errorf("%s takes flags only, not %q; see %s --help", cmd.Name(), args[0], cmd.CommandPath())
 }
 
 // knownCommand refuses what comes to the root as an argument, because no command has that name.

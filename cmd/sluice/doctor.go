@@ -3,15 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/doctor"
+	"sluice.dev/sluice/internal/progress"
 )
 
 func doctorCommand() *cobra.Command {
@@ -64,7 +64,6 @@ looked at; 2: error.`,
 	f.DurationVar(&x.Within, "timeout", 30*time.Second, "end within this time; what was not answered by then is unknown")
 	f.StringVarP(&format, "output", "o", "text", "text or json")
 	takeAll(f, runCommand().Flags())
-	showSections(cmd)
 	return cmd
 }
 
@@ -72,23 +71,24 @@ looked at; 2: error.`,
 // finding.
 func (s *settings) diagnose(cmd *cobra.Command, o app.Options, x app.Examination, quiet bool) (all []doctor.Finding, err error) {
 	printer := doctor.Printer{W: cmd.OutOrStdout()}
-	wait := waiting{cmd.ErrOrStderr()}
+	wait := progress.NewLine(cmd.ErrOrStderr())
+	defer wait.Clear()
 	var d doctor.Diagnosis
 	x.Learned = func(f doctor.Facts, known func(string) bool) {
 		found := d.Next(f, known)
 		all = append(all, found...)
-		wait.end()
+		wait.Clear()
 		if !quiet {
 			err = errors.Join(err, printer.Print(found))
 		}
-		wait.begin(d.Awaits())
+		wait.Show(awaited(&d, x.Within))
 	}
-	if bad := s.butKube(&o, cmd.ErrOrStderr(), slog.LevelError); bad != nil {
+	if bad := s.butKube(&o, wait.Before(cmd.ErrOrStderr()), slog.LevelError); bad != nil {
 		x.Learned(doctor.Facts{Azure: doctor.Azure{Config: bad}}, func(string) bool { return true })
 	} else {
 		o.Election.Namespace = o.Namespace
 		o.Kube, x.Unnamed = s.kube()
-		wait.begin(d.Awaits())
+		wait.Show(awaited(&d, x.Within))
 		app.Examine(cmd.Context(), o, x)
 	}
 	switch {
@@ -101,26 +101,12 @@ func (s *settings) diagnose(cmd *cobra.Command, o app.Options, x app.Examination
 	return all, err
 }
 
-// waiting tells a person at a terminal what is being waited for, in a line that goes again.
-type waiting struct{ w io.Writer }
-
-func (w waiting) terminal() bool {
-	f, ok := w.w.(*os.File)
-	if !ok {
-		return false
+// awaited says which check comes next, how many there are, and whom it waits for; "" behind the last one.
+func awaited(d *doctor.Diagnosis, within time.Duration) string {
+	check, answer := d.Awaits()
+	if check == "" {
+		return ""
 	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
-func (w waiting) begin(check, answer string) {
-	if check != "" && w.terminal() {
-		fmt.Fprintf(w.w, "%-14s ...      waiting for an answer of %s", check, answer)
-	}
-}
-
-func (w waiting) end() {
-	if w.terminal() {
-		fmt.Fprint(w.w, "\r\x1b[K")
-	}
+	return fmt.Sprintf("%-14s ...      waiting for an answer of %s; check %d of %d, all within %s",
+		check, answer, slices.Index(doctor.Checks, check)+1, len(doctor.Checks), within)
 }

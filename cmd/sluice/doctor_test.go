@@ -100,6 +100,18 @@ func TestDoctorWithoutAnythingSaysOneCause(t *testing.T) {
 	}
 }
 
+// TestDoctorSaysWhatItWaitsFor holds that the line on a terminal tells which of how many checks comes next, and goes with the last one.
+func TestDoctorSaysWhatItWaitsFor(t *testing.T) {
+	var d doctor.Diagnosis
+	if got := awaited(&d, 30*time.Second); !strings.Contains(got, "instance metadata; check 1 of 10, all within 30s") {
+		t.Errorf("at first: %q", got)
+	}
+	d.Next(doctor.Facts{}, func(string) bool { return true })
+	if got := awaited(&d, 30*time.Second); got != "" {
+		t.Errorf("at the end: %q", got)
+	}
+}
+
 // TestDoctorAsJSONIsOneDocument holds that every check is in it, and what each that was not made depends on.
 func TestDoctorAsJSONIsOneDocument(t *testing.T) {
 	f := newFarm(t)

@@ -65,7 +65,6 @@ one look at the cluster now with the flags of "sluice plan". Pods, requests and 
 	f.StringVarP(&namespace, "namespace", "n", "default", "namespace of a pod, request or buffer that is named without one")
 	app.Bind(f, map[string]any{"status-namespace": &o.Namespace})
 	statusName(f, &o)
-	showSections(cmd)
 	return cmd
 }
 
@@ -92,7 +91,7 @@ func (s *settings) explain(ctx context.Context, o app.Options, about reason.Ref,
 	case from.server != "":
 		return askServer(ctx, from.server, about)
 	case from.journal != "":
-		return explainFrom(from.journal, from.moment, about, stderr)
+		return explainFrom(from.journal, from.moment, about, tellAside(stderr))
 	default:
 		entry, err = s.once(ctx, o, stderr)
 	}

@@ -113,9 +113,12 @@ func (s *settings) azure(log *slog.Logger) (azure.Options, error) {
 func (s *settings) kube() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = s.kubeconfig
+	hidden := orUsual(rules, s.kubernetes)
 	rules.WarnIfAllMissing = false // it is the error below
 	c, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{ClusterInfo: api.Cluster{Server: s.kubernetes}}).ClientConfig()
 	switch {
+	case clientcmd.IsEmptyConfig(err) && hidden != nil:
+		return nil, hidden
 	case clientcmd.IsEmptyConfig(err) && s.kubeconfig == "":
 		return nil, app.ErrNoCluster
 	case clientcmd.IsEmptyConfig(err):

@@ -41,7 +41,7 @@ each action about it with what became of it. It need not be there any more.`,
 			}
 			h := report.NewHistory(about)
 			var newest time.Time
-			err = eachLine(path, from, cmd.ErrOrStderr(), func(line journal.Line, r *history.Reader) error {
+			err = eachLine(path, from, tellAside(cmd.ErrOrStderr()), func(line journal.Line, r *history.Reader) error {
 				if newest = line.Time; !newest.Before(from) {
 					h.Read(line, r.Known())
 				}
@@ -106,7 +106,8 @@ of groups and pauses began and ended, and where the record has a gap. Of a dry r
 			case !to.IsZero() && to.Before(from):
 				return fmt.Errorf("--until=%s is before --since=%s: give a later time", until, since)
 			}
-			told := &teller{w: cmd.OutOrStdout(), json: format == "json"}
+			left := tellAside(cmd.ErrOrStderr())
+			told := &teller{w: left.Before(cmd.OutOrStdout()), json: format == "json"}
 			visit := func(line journal.Line, r *history.Reader) error {
 				if told.newest = line.Time; told.newest.Before(from) {
 					return cmd.Context().Err()
@@ -114,9 +115,9 @@ of groups and pauses began and ended, and where the record has a gap. Of a dry r
 				return errors.Join(told.visit(r), cmd.Context().Err())
 			}
 			if follow {
-				return followLines(cmd.Context(), path, from, cmd.ErrOrStderr(), visit)
+				return followLines(cmd.Context(), path, from, left, visit)
 			}
-			if _, err := read(path, from, to, cmd.ErrOrStderr(), visit); err != nil {
+			if _, err := read(path, from, to, left, visit); err != nil {
 				return err
 			}
 			switch {
@@ -138,20 +139,24 @@ of groups and pauses began and ended, and where the record has a gap. Of a dry r
 }
 
 // followLines goes through a journal, and on with what is written to it, until the context ends.
-func followLines(ctx context.Context, path string, since time.Time, left io.Writer, visit func(journal.Line, *history.Reader) error) error {
+func followLines(ctx context.Context, path string, since time.Time, left aside, visit func(journal.Line, *history.Reader) error) error {
 	r, err := history.Read(path, since)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	r.Follow()
+	defer left.Clear()
+	far := howFar(left, path)
 	for told := 0; ; {
 		line, err := r.Next()
 		for ; told < len(r.Left()); told++ {
-			_, _ = fmt.Fprintf(left, "sluice: journal: %s\n", r.Left()[told])
+			left.Clear()
+			_, _ = fmt.Fprintf(left.w, "sluice: journal: %s\n", r.Left()[told])
 		}
 		switch {
 		case err == nil:
+			far(r)
 			if err := visit(line, r); err != nil {
 				return ended(ctx, err)
 			}
@@ -159,6 +164,7 @@ func followLines(ctx context.Context, path string, since time.Time, left io.Writ
 		case !errors.Is(err, io.EOF):
 			return err
 		}
+		left.Clear()
 		select {
 		case <-time.After(follows):
 		case <-ctx.Done():

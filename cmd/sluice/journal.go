@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"sluice.dev/sluice/internal/history"
+	"sluice.dev/sluice/internal/progress"
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/reason"
@@ -35,8 +37,22 @@ func (m moment) since() time.Time {
 // errNoCycle says that what was read of a journal holds no whole cycle.
 var errNoCycle = errors.New("it holds no whole cycle")
 
-// entryOf reads one cycle of a journal. What of the journal is left out, as it is damaged, is told to left.
-func entryOf(path string, which moment, left io.Writer) (e journal.Entry, err error) {
+// aside is what a verb that reads a journal tells beside its answer: how far it is, and what of the journal is left out, as it is damaged.
+type aside struct {
+	*progress.Line
+	w io.Writer
+}
+
+func tellAside(w io.Writer) aside { return aside{progress.NewLine(w), w} }
+
+// again is for what is read once more: what is left out of it has been told.
+func (a aside) again() aside {
+	a.w = io.Discard
+	return a
+}
+
+// entryOf reads one cycle of a journal.
+func entryOf(path string, which moment, left aside) (e journal.Entry, err error) {
 	if which.cycle != 0 {
 		e, newest, err := lastLine(path, left, func(line journal.Line, _ *history.Reader) bool { return line.Cycle == which.cycle })
 		if err == nil && e.Seen == nil {
@@ -61,7 +77,7 @@ func entryOf(path string, which moment, left io.Writer) (e journal.Entry, err er
 
 // lastLine is the last entry whose line is one that is looked for, an empty one when none is, and the last line of all. It reads twice: to look
 // at a line is cheap, to read all that its cycle saw is not.
-func lastLine(path string, left io.Writer, is func(journal.Line, *history.Reader) bool) (e journal.Entry, newest journal.Line, err error) {
+func lastLine(path string, left aside, is func(journal.Line, *history.Reader) bool) (e journal.Entry, newest journal.Line, err error) {
 	best, n := 0, 0
 	_, err = read(path, time.Time{}, time.Time{}, left, func(line journal.Line, r *history.Reader) error {
 		if n++; is(line, r) {
@@ -74,7 +90,7 @@ func lastLine(path string, left io.Writer, is func(journal.Line, *history.Reader
 		return e, newest, err
 	}
 	n = 0
-	_, err = read(path, time.Time{}, time.Time{}, io.Discard, func(_ journal.Line, r *history.Reader) (err error) {
+	_, err = read(path, time.Time{}, time.Time{}, left.again(), func(_ journal.Line, r *history.Reader) (err error) {
 		if n++; n == best {
 			if e, err = r.Entry(); err == nil {
 				err = errEnough
@@ -88,15 +104,15 @@ func lastLine(path string, left io.Writer, is func(journal.Line, *history.Reader
 // errEnough ends reading before the end.
 var errEnough = errors.New("enough is read")
 
-// eachLine goes through a journal until visit fails. What is left out is told to left.
-func eachLine(path string, since time.Time, left io.Writer, visit func(journal.Line, *history.Reader) error) error {
+// eachLine goes through a journal until visit fails.
+func eachLine(path string, since time.Time, left aside, visit func(journal.Line, *history.Reader) error) error {
 	_, err := read(path, since, time.Time{}, left, visit)
 	return err
 }
 
 // read goes through the part of a journal between two times until visit fails, and returns the reader, which has the last entry still. A zero time is
 // no bound.
-func read(path string, since, until time.Time, left io.Writer, visit func(journal.Line, *history.Reader) error) (*history.Reader, error) {
+func read(path string, since, until time.Time, left aside, visit func(journal.Line, *history.Reader) error) (*history.Reader, error) {
 	r, err := history.Read(path, since)
 	if err != nil {
 		return nil, err
@@ -104,10 +120,12 @@ func read(path string, since, until time.Time, left io.Writer, visit func(journa
 	defer r.Close()
 	r.Until(until)
 	some := false
+	far := howFar(left, path)
 	defer func() {
+		left.Clear()
 		for _, sentence := range r.Left() {
 			if some {
-				_, _ = fmt.Fprintf(left, "sluice: journal: %s\n", sentence)
+				_, _ = fmt.Fprintf(left.w, "sluice: journal: %s\n", sentence)
 			}
 		}
 	}()
@@ -123,6 +141,7 @@ func read(path string, since, until time.Time, left io.Writer, visit func(journa
 			return r, nil
 		}
 		some = true
+		far(r)
 		if err == nil {
 			err = visit(line, r)
 		}
@@ -135,8 +154,19 @@ func read(path string, since, until time.Time, left io.Writer, visit func(journa
 	}
 }
 
+// howFar tells how much of a journal has been read.
+func howFar(left aside, path string) func(*history.Reader) {
+	meter := left.Meter()
+	return func(r *history.Reader) {
+		read, all := r.Position()
+		meter.At(read, all, func() string {
+			return fmt.Sprintf("reading %s, %s of %s", filepath.Base(path), progress.Bytes(read), progress.Bytes(all))
+		})
+	}
+}
+
 // explainFrom explains a thing from a journal: as of a moment, or, where its last cycle knows no such thing, as of the last one that speaks of it.
-func explainFrom(path string, which moment, about reason.Ref, left io.Writer) (report.Explanation, error) {
+func explainFrom(path string, which moment, about reason.Ref, left aside) (report.Explanation, error) {
 	entry, err := entryOf(path, which, left)
 	if err != nil {
 		return report.Explanation{}, err
@@ -146,7 +176,7 @@ func explainFrom(path string, which moment, about reason.Ref, left io.Writer) (r
 	if !errors.As(err, &unknown) || which.cycle != 0 {
 		return x, err
 	}
-	last, _, readErr := lastLine(path, io.Discard, func(line journal.Line, r *history.Reader) bool {
+	last, _, readErr := lastLine(path, left.again(), func(line journal.Line, r *history.Reader) bool {
 		return (which.at.IsZero() || !line.Time.After(which.at)) && report.Mentions(line, r.Known(), about)
 	})
 	if readErr != nil || last.Seen == nil {

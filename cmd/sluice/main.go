@@ -2,14 +2,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	_ "time/tzdata" // schedules name time zones, and a container may have none
@@ -21,16 +19,6 @@ import (
 
 	"sluice.dev/sluice/internal/report"
 )
-
-// version is set by the Makefile. Another build has that of its sources, as far as Go knows it.
-var version = ""
-
-func init() {
-	if b, ok := debug.ReadBuildInfo(); ok && version == "" {
-		version = strings.Trim(b.Main.Version, "()")
-	}
-	version = cmp.Or(version, "unknown")
-}
 
 // Exit codes of every verb.
 const (
@@ -87,7 +75,7 @@ func execute(ctx context.Context, cmd *cobra.Command, args []string) int {
 
 func root() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "sluice",
+		Use:   "sluice COMMAND",
 		Short: "Node autoscaler for self-managed Kubernetes on Azure",
 		Long: `sluice adds machines to Azure scale sets and availability sets the moment pods need them, and removes
 the machine that is idle, by name, when they don't. Every decision can be asked why.
@@ -103,22 +91,27 @@ Start with two commands that write nothing: "sluice doctor" says what is wrong w
 	cmd.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return flag.WordSepNormalizeFunc(nil, name)
 	})
-	cmd.AddCommand(runCommand(), agentCommand(), planCommand(), explainCommand(), doctorCommand(), adoptCommand(), pauseCommand(), resumeCommand(), holdCommand(), releaseCommand(), drainCommand(), undrainCommand(), acknowledgeCommand(), uninstallCommand(), historyCommand(), logCommand(), replayCommand(), simulateCommand(), versionCommand())
+	group := func(id, title string, verbs ...*cobra.Command) {
+		cmd.AddGroup(&cobra.Group{ID: id, Title: title})
+		for _, v := range verbs {
+			v.GroupID = id
+		}
+		cmd.AddCommand(verbs...)
+	}
+	group("ask", "Ask", doctorCommand(), planCommand(), explainCommand(), historyCommand(), logCommand())
+	group("tell", "Tell the running sluice", pauseCommand(), resumeCommand(), holdCommand(), releaseCommand(), drainCommand(), undrainCommand(), acknowledgeCommand())
+	group("run", "Run and install", runCommand(), agentCommand(), adoptCommand(), uninstallCommand())
+	group("prove", "Try and prove", simulateCommand(), replayCommand())
+	group("else", "Besides", versionCommand())
+	cmd.SetHelpCommand(helpCommand())
+	cmd.SetHelpCommandGroupID("else")
+	cmd.SetCompletionCommandGroupID("else")
+	cmd.InitDefaultHelpCmd()
+	cmd.InitDefaultCompletionCmd()
 	cmd.Version = version
 	cmd.SetVersionTemplate("sluice {{.Version}}\n")
 	cmd.Flags().Bool("version", false, "print the version") // by cobra it would take -v as well, which means verbosity elsewhere
 	cmd.SetFlagErrorFunc(flagError)
+	withHelp(cmd)
 	return cmd
-}
-
-func versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "sluice", version)
-			return err
-		},
-	}
 }

@@ -17,6 +17,7 @@ import (
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/doctor"
 	"sluice.dev/sluice/internal/kube"
+	"sluice.dev/sluice/internal/progress"
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/journal"
 )
@@ -71,7 +72,6 @@ Exit code 0: nothing to do; 1: it would act, or no node group is found; 2: error
 	statusName(cmd.Flags(), &o)
 	cmd.Flags().StringVarP(&format, "output", "o", "text", "text or json")
 	takeAll(cmd.Flags(), runCommand().Flags())
-	showSections(cmd)
 	return cmd
 }
 
@@ -114,12 +114,15 @@ func sighted(entry journal.Entry) error {
 
 // once reads the live cluster and decides. Its log is for trouble only, and goes to stderr: the answer is what the user asked for.
 func (s *settings) once(ctx context.Context, o app.Options, stderr io.Writer) (journal.Entry, error) {
-	if err := s.into(&o, stderr, slog.LevelWarn); err != nil {
+	wait := progress.NewLine(stderr)
+	defer wait.Clear()
+	if err := s.into(&o, wait.Before(stderr), slog.LevelWarn); err != nil {
 		if errors.Is(err, app.ErrNoCluster) {
 			err = fmt.Errorf("%w; %s", err, doctor.Offline)
 		}
 		return journal.Entry{}, err
 	}
+	wait.Show("reading the cluster and Azure, which takes seconds")
 	entry, err := app.Look(ctx, o)
 	var lost *url.Error
 	var refused *cloud.Error

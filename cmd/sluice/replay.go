@@ -26,9 +26,10 @@ Exit code 0: every decision came out the same; 1: some differ; 2: error.`,
 		Example: "  sluice replay /var/lib/sluice/journal.jsonl",
 		Args:    arguments(1, 1, "one journal, such as: sluice replay journal.jsonl"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w := cmd.OutOrStdout()
+			left := tellAside(cmd.ErrOrStderr())
+			w := left.Before(cmd.OutOrStdout())
 			var cycles, actions, differ int
-			err := eachLine(args[0], time.Time{}, cmd.ErrOrStderr(), func(_ journal.Line, r *history.Reader) error {
+			err := eachLine(args[0], time.Time{}, left, func(_ journal.Line, r *history.Reader) error {
 				e, err := r.Entry()
 				if err != nil {
 					return err

@@ -53,7 +53,6 @@ The log says what it would do, once when that arises, and sums it up once an hou
 		},
 	}
 	s.addRun(cmd.Flags(), &o)
-	showSections(cmd)
 	return cmd
 }
 

@@ -13,68 +13,56 @@ import (
 	"sluice.dev/sluice/setting"
 )
 
-// sections are the flags in the order in which an operator meets them, in help and in docs/reference/flags.md: those that only other verbs than
-// run have, and the table of settings. Flags that no section names come last, and those that change nothing after them.
-var sections = append([]setting.Section{
-	{Title: "The question and the answer", Rows: []setting.Row{{Flag: "output"}, {Flag: "as"}, {Flag: "timeout"}, {Flag: "server"}, {Flag: "cycle"}, {Flag: "at"}}},
-	{Title: "The machine", Rows: []setting.Row{{Flag: "node-name"}, {Flag: "heed"}}},
-}, setting.Table...)
+// own is the title of the flags that a verb has for itself.
+const own = "Flags"
 
-// inSections sorts flags into sections; a section of which there is none is left out.
+// inSections sorts a command's flags as help and docs/reference/flags.md show them: first those of its own, then those of the table of settings
+// under the headings and in the order of the table, then what changes nothing. A section of which there is none is left out.
 func inSections(all *pflag.FlagSet) (titles []string, flags [][]*pflag.Flag) {
 	add := func(title string, of []*pflag.Flag) {
 		if len(of) > 0 {
 			titles, flags = append(titles, title), append(flags, of)
 		}
 	}
-	named := map[string]bool{}
-	for _, s := range sections {
-		var of []*pflag.Flag
-		for _, row := range s.Rows {
-			if f := all.Lookup(row.Flag); f != nil && !f.Hidden {
-				of = append(of, f)
-				named[f.Name] = true
-			}
-		}
-		add(s.Title, of)
-	}
-	var others, moot, refused []*pflag.Flag
+	var owned, moot, refused []*pflag.Flag
 	all.VisitAll(func(f *pflag.Flag) {
 		switch {
-		case f.Hidden || named[f.Name]:
+		case f.Hidden || f.Name == "help":
 		case app.Moot(f):
 			moot = append(moot, f)
 		case app.RefusedFlag(f):
 			refused = append(refused, f)
-		default:
-			others = append(others, f)
+		case !app.Setting(f):
+			owned = append(owned, f)
 		}
 	})
-	add("Other", others)
+	add(own, owned)
+	for _, s := range setting.Table {
+		var of []*pflag.Flag
+		for _, row := range s.Rows {
+			if f := all.Lookup(row.Flag); f != nil && !f.Hidden && app.Setting(f) {
+				of = append(of, f)
+			}
+		}
+		add(s.Title, of)
+	}
 	add("Accepted with their default only", refused)
 	add("Accepted, without effect", moot)
 	return titles, flags
 }
 
-// showSections lets a command's help show its flags in sections.
-func showSections(cmd *cobra.Command) {
-	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
-		out := cmd.OutOrStderr()
-		fmt.Fprintf(out, "Usage:\n  %s\n", cmd.UseLine())
-		if cmd.HasExample() {
-			fmt.Fprintf(out, "\nExamples:\n%s\n", cmd.Example)
+// inFront are the flags that help shows unless it is asked for all: a command's own, and of the table of settings those that people use first.
+// The others are rest.
+func inFront(all *pflag.FlagSet) (front []*pflag.Flag, rest int) {
+	_, sections := inSections(all)
+	for _, f := range slices.Concat(sections...) {
+		if app.Setting(f) && !setting.Find(f.Name).First || app.Moot(f) || app.RefusedFlag(f) {
+			rest++
+			continue
 		}
-		titles, flags := inSections(cmd.Flags())
-		for i, title := range titles {
-			part := pflag.NewFlagSet(title, pflag.ContinueOnError)
-			part.SortFlags = false
-			for _, f := range flags[i] {
-				part.AddFlag(f)
-			}
-			fmt.Fprintf(out, "\n%s:\n%s", title, part.FlagUsagesWrapped(140))
-		}
-		return nil
-	})
+		front = append(front, f)
+	}
+	return front, rest
 }
 
 // writeFlags writes the page of all flags of a command.

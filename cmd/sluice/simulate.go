@@ -46,12 +46,9 @@ code of a difference is 1.
 The exit code is 2 when a file cannot be read or played.
 
 With --seed and no file, it plays the random history of that seed, as make proof does, and prints which promises of sluice were broken
-in it, if any. With a file, the seed is that of generated names and ids.
-
-Statements:
-
-` + world.Help(),
-		Args: arguments(0, math.MaxInt, "scenario files, such as: sluice simulate night.txtar"),
+in it, if any. With a file, the seed is that of generated names and ids. --help-all explains the statements.`,
+		Annotations: map[string]string{moreHelp: "Statements:\n\n" + world.Help()},
+		Args:        arguments(0, math.MaxInt, "scenario files, such as: sluice simulate night.txtar"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			history := world.History
 			if reckless {

@@ -62,13 +62,20 @@ func Bind(f *pflag.FlagSet, to map[string]any) {
 	}
 }
 
-// BindAs is [Bind] for a verb to which the flag means something else; it has no aliases there.
+// BindAs is [Bind] for a verb to which the flag means something else: it has no aliases there, and is no [Setting].
 func BindAs(f *pflag.FlagSet, flag string, to any, usage string) {
 	row := *setting.Find(flag)
 	row.Help = usage
 	row.Fill(to)
 	declare(f, &row, to)
+	f.Lookup(flag).Annotations = nil
 }
+
+// settingNote is the annotation of a flag that is as the table of settings has it.
+const settingNote = "sluice_setting"
+
+// Setting says whether the flag is that of the table of settings, and no flag of a verb's own, even of the same name.
+func Setting(f *pflag.Flag) bool { return f.Annotations[settingNote] != nil }
 
 // declare gives a flag the value that it has now as its default.
 func declare(f *pflag.FlagSet, row *setting.Row, to any) {
@@ -102,8 +109,10 @@ func declare(f *pflag.FlagSet, row *setting.Row, to any) {
 	default:
 		panic(fmt.Sprintf("--%s: no flag sets a %T", name, to))
 	}
+	declared := f.Lookup(name)
+	declared.Annotations = map[string][]string{settingNote: {}}
 	if row.Blank != "" {
-		f.Lookup(name).DefValue = row.Blank
+		declared.DefValue = row.Blank
 	}
 }
 
@@ -114,6 +123,7 @@ func declareAlias(f *pflag.FlagSet, row *setting.Row) {
 		value = yielding{value, row.Alias, f}
 	}
 	f.Var(value, row.Flag, row.Usage())
+	f.Lookup(row.Flag).Annotations = map[string][]string{settingNote: {}}
 }
 
 // yielding is a value that another flag sets as well, which wins.

@@ -167,6 +167,56 @@ func TestFilesAreClosedWhenFullAndAfterSixHours(t *testing.T) {
 	}
 }
 
+// TestAReaderKnowsHowFarItIs reads closed files, one of which is damaged, and the newest: at the end all of them count as read.
+func TestAReaderKnowsHowFarItIs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	w := open(t, path, generous)
+	for i := range 15 {
+		report(t, w, entry(i+1, time.Duration(i)*time.Hour))
+	}
+	finish(t, w)
+	closed := names(t, path)
+	if len(closed) != 3 {
+		t.Fatalf("files %q, want two closed ones and the newest", closed)
+	}
+	if err := os.WriteFile(closed[0], []byte("this was compressed once"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	size := int64(0)
+	for _, name := range closed {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += info.Size()
+	}
+	r, err := Read(path, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	last, steps := int64(0), 0
+	for {
+		_, err := r.Next()
+		read, all := r.Position()
+		if read < last || read > all || all != size {
+			t.Errorf("%d bytes after %d of %d, want %d", read, last, all, size)
+		}
+		if read > last {
+			steps++
+		}
+		if last = read; errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if last != size || steps != 2 {
+		t.Errorf("%d of %d bytes in %d steps, want a step for each file that can be read", last, size, steps)
+	}
+}
+
 func names(t *testing.T, path string) []string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))

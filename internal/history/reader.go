@@ -29,6 +29,22 @@ type Reader struct {
 	left    []string
 	follows bool
 	damaged bool // nothing was read since the last damage, which is told
+
+	within     int64   // bytes of the file that is read
+	reading    counted // of the file that is read
+	done, size int64   // bytes of the files before it, and of all
+}
+
+// counted is a file that counts the bytes which are read of it.
+type counted struct {
+	file *os.File
+	n    int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.file.Read(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // Read begins to read the journal at a path: the files that can hold entries of that time or later; a zero time: all of them.
@@ -52,6 +68,7 @@ func Read(path string, since time.Time) (*Reader, error) {
 	for _, p := range parts {
 		if p.closed.IsZero() || !p.closed.Before(since) && !seen[p.closed] {
 			r.parts = append(r.parts, p)
+			r.size += p.size
 		}
 		seen[p.closed] = true
 	}
@@ -68,8 +85,10 @@ func (r *Reader) Next() (journal.Line, error) {
 			}
 			p := r.parts[0]
 			r.parts = r.parts[1:]
+			r.within = p.size
 			if err := r.begin(p.path); err != nil {
 				r.leave("file %s: %v", filepath.Base(p.path), err)
+				r.end()
 				continue
 			}
 		}
@@ -99,6 +118,10 @@ func (r *Reader) Next() (journal.Line, error) {
 		}
 	}
 }
+
+// Position is how many bytes of the journal's files are read or passed over, of how many there were at the beginning, compressed as they are. Of a
+// pipe there is none.
+func (r *Reader) Position() (read, all int64) { return min(r.done+r.reading.n, r.size), r.size }
 
 // Follow has the reader stay with the journal's newest file: after io.EOF more may come, also in a new file once this one is closed.
 func (r *Reader) Follow() { r.follows = true }
@@ -145,9 +168,10 @@ func (r *Reader) begin(path string) error {
 		}
 		return err
 	}
-	var from io.Reader = file
+	r.reading = counted{file: file}
+	var from io.Reader = &r.reading
 	if strings.HasSuffix(path, gzipped) {
-		if from, err = gzip.NewReader(file); err != nil {
+		if from, err = gzip.NewReader(from); err != nil {
 			return errors.Join(err, file.Close())
 		}
 	}
@@ -161,4 +185,5 @@ func (r *Reader) end() {
 		_ = r.open.Close() // only read
 	}
 	r.open, r.decoder = nil, nil
+	r.done, r.within, r.reading = r.done+r.within, 0, counted{}
 }

@@ -101,6 +101,7 @@ var rooms = map[string][]string{
 	"internal/web":                    {"cluster", "internal/report", "internal/timeline", "internal/view", "internal/web/page", "journal", "plan", "plan/action", "plan/memory", "reason"},
 	"internal/web/page":               {"cluster", "internal/report", "internal/timeline", "internal/view", "journal", "plan/action", "reason", "scheduling"},
 	"internal/history":                {"journal"},
+	"internal/progress":               {}, // of any work
 	"internal/app": {
 		"cloud", "cluster", "fleet", "guard", "journal", "plan", "plan/action", "plan/memory", "policy", "reason", "scheduling", "setting",
 		"deploy", "internal/actuate", "internal/azure", "internal/doctor", "internal/expander", "internal/history", "internal/imds", "internal/kube", "internal/ledger", "internal/report", "internal/timeline", "internal/web",
@@ -134,7 +135,7 @@ var rooms = map[string][]string{
 	"cmd/economics":  {"internal/economics", "internal/traces"},
 	"cmd/sbom":       {}, // of any binary
 	"cmd/mutants":    {}, // of this tree
-	"cmd/proof":      {"internal/proof", "internal/world"},
+	"cmd/proof":      {"internal/progress", "internal/proof", "internal/world"},
 	"cmd/sluice":     {"..."},
 	"cmd/playground": {"..."},
 }
