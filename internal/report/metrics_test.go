@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -30,6 +31,13 @@ func scrape(t *testing.T, m *Metrics) map[string]string {
 	return samples
 }
 
+// idle is a group of two nodes without pods.
+func idle() *world {
+	w := newWorld()
+	w.group("agents", 0, 3, 2)
+	return w
+}
+
 func TestMetricsCountWhatCyclesDid(t *testing.T) {
 	leaving := newWorld()
 	leaving.group("agents", 0, 3, 2)
@@ -50,6 +58,9 @@ func TestMetricsCountWhatCyclesDid(t *testing.T) {
 	draining.pod("busy", "1", "agents-0")
 	draining.pod("small", "1", "agents-1")
 	draining.cordon("agents-1", "underused", time.Minute)
+
+	kept := idle()
+	kept.policy.Removal.Enabled = false
 
 	for name, c := range map[string]struct {
 		world  *world
@@ -113,6 +124,14 @@ func TestMetricsCountWhatCyclesDid(t *testing.T) {
 			`sluice_reasons{code="NodeDraining",kind="node"}`: "1",
 			`sluice_reasons{code="NodeBusy",kind="node"}`:     "",
 		}},
+		"idle nodes that wait for their time": {idle(), accepted(), map[string]string{
+			`sluice_idle_nodes{code="NodeIdle",group="agents"}`: "2",
+			`sluice_verdicts{kind="node",outcome="idle"}`:       "2",
+		}},
+		"idle nodes that stay while removal is switched off": {kept, accepted(), map[string]string{
+			`sluice_idle_nodes{code="RemovalDisabled",group="agents"}`: "2",
+			`sluice_idle_nodes{code="NodeIdle",group="agents"}`:        "",
+		}},
 		"a pod that waits": {growing(), accepted(), map[string]string{
 			`sluice_oldest_pending_pod_seconds`:              "60",
 			`sluice_reasons{code="NeedsMachine",kind="pod"}`: "1",
@@ -162,6 +181,9 @@ func TestAGroupThatIsGoneLeavesNoSeries(t *testing.T) {
 	w := newWorld()
 	w.group("agents", 0, 3, 1)
 	m.Report(w.decide(accepted()), 0)
+	if !strings.Contains(fmt.Sprint(scrape(t, m)), `sluice_idle_nodes{code="NodeIdle",group="agents"}`) {
+		t.Error("the group's idle node has no series while it is there")
+	}
 	m.Report(newWorld().decide(accepted()), 0)
 	for sample := range scrape(t, m) {
 		if strings.Contains(sample, "agents") {
