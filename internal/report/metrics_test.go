@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/plan/memory"
 )
@@ -243,6 +244,33 @@ func TestHealthIsWhatTheDecisionSaysItIs(t *testing.T) {
 		}
 		if got := count(e).all.healthy(w.policy.Health); got == stopped {
 			t.Errorf("with %d unready nodes tolerated: healthy %t, but the decision stopped removals: %t", tolerated, got, stopped)
+		}
+	}
+}
+
+// TestNodesWhoseMachinesAreGoneAreNotUnready is for the time between the end of a machine and the deletion of its Node object: sluice's own scale-down is no
+// sickness of the cluster.
+func TestNodesWhoseMachinesAreGoneAreNotUnready(t *testing.T) {
+	w := newWorld()
+	w.group("agents", 0, 9, 8)
+	w.policy.Health.UnreadyCount = 3
+	w.ledger = clustertest.Gone("agents", w.groups[0].Instances[0].UID, w.groups[0].Instances[1].UID, w.groups[0].Instances[2].UID, w.groups[0].Instances[3].UID)
+	for i := range 4 {
+		name := fmt.Sprintf("agents-%d", i)
+		w.cordon(name, "idle", time.Minute)
+		clustertest.Silent(noon.Add(-time.Minute))(w.node(name))
+	}
+	w.groups[0].Instances, w.groups[0].Capacity = w.groups[0].Instances[4:], 4
+	m := NewMetrics()
+	m.Report(w.decide(accepted()), 0)
+	for sample, want := range map[string]string{
+		`sluice_verdicts{kind="node",outcome="gone"}`:     "4",
+		`cluster_autoscaler_nodes_count{state="unready"}`: "0",
+		`cluster_autoscaler_nodes_count{state="ready"}`:   "4",
+		`cluster_autoscaler_cluster_safe_to_autoscale`:    "1",
+	} {
+		if got := scrape(t, m)[sample]; got != want {
+			t.Errorf("%s is %q, want %s", sample, got, want)
 		}
 	}
 }
