@@ -14,6 +14,13 @@ func fewer(least float64) cog.Builder[dashboard.ThresholdsConfig] {
 		Steps([]dashboard.Threshold{{Color: "red"}, {Value: &least, Color: "text"}})
 }
 
+// grown is by how much a counter has grown in 5 minutes, by a label whose values nobody knows before: a series that is new counts in full, since increase takes
+// its first value for where it began.
+func grown(by, counter string) string {
+	s := counter + `{` + chosen + `}`
+	return `sum by (` + by + `) ((` + s + ` unless ` + s + ` offset 5m) or increase(` + s + `[5m])) > 0`
+}
+
 // azure says what Azure is asked, what it refuses, and what of sluice's share is left.
 func azure() *dashboard.DashboardBuilder {
 	const requests = `sluice_azure_requests_total{` + chosen + `}`
@@ -47,12 +54,12 @@ func azure() *dashboard.DashboardBuilder {
 			query(`max by (cluster, namespace, group) (sluice_group_backoff{`+chosen+`}) > 0`, "{{group}}")),
 
 		lines("Failures by code", "Scale-ups that failed in 5 minutes, by Azure's code, or timeout for machines that did not become Ready nodes.", "none", 12,
-			query(`sum by (reason) (increase(cluster_autoscaler_failed_scale_ups_total{`+chosen+`}[5m])) > 0`, "{{reason}}")),
+			query(grown("reason", "cluster_autoscaler_failed_scale_ups_total"), "{{reason}}")),
 		lines("Failures by kind", "The same, by the kind that decides what sluice does next: another size, zone or group, or the same again.", "none", 12,
 			query(`sum by (kind) (increase(sluice_growth_failures_total{`+chosen+`}[5m])) > 0`, "{{kind}}")),
 
 		lines("Writes that were stopped", "In 5 minutes, by the property of the safety contract (docs/safety.md).", "none", 12,
-			query(`sum by (property) (increase(sluice_guard_refusals_total{`+chosen+`}[5m])) > 0`, "{{property}}")),
+			query(grown("property", "sluice_guard_refusals_total"), "{{property}}")),
 		rows("Azure changes groups by itself", "Settings of scale sets by which Azure restarts, deletes or resizes machines (docs/reference/other-hands.md).", 12,
 			[]column{{"cluster", "cluster", ""}, {"group", "group", ""}, {"kind", "setting", ""}},
 			latest("A", `max by (cluster, namespace, group, kind) (sluice_group_other_hands{`+chosen+`}) == 1`)),

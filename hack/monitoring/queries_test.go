@@ -121,6 +121,9 @@ func (c check) problems(expr string) (wrong []string) {
 				rated = rated || slices.Contains([]string{"rate", "increase"}, call.Func.Name)
 				any = any || call.Func.Name == "absent"
 			}
+			if b, is := p.(*parser.BinaryExpr); is && b.Op == parser.LUNLESS {
+				any = any || of.kind == "counter" // see grown
+			}
 		}
 		if !any && rated != (of.kind == "counter") {
 			wrong = append(wrong, s.Name+" is a "+of.kind+": its rate is what counts, or is not")

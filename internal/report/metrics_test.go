@@ -78,6 +78,7 @@ func TestMetricsCountWhatCyclesDid(t *testing.T) {
 			`sluice_pending_pods{outcome="grows"}`:                                                      "1",
 			`sluice_pending_pods{outcome="stuck"}`:                                                      "1",
 			`sluice_pending_pods{outcome="waiting"}`:                                                    "0",
+			`sluice_growth_failures_total{kind="quota"}`:                                                "0",
 			`sluice_verdicts{kind="node",outcome="keep"}`:                                               "2",
 			`sluice_group_capacity{group="agents"}`:                                                     "2",
 			`sluice_group_min{group="agents"}`:                                                          "0",
