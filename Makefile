@@ -134,6 +134,10 @@ chart-test: ## lint, render, install, upgrade and uninstall the chart on a real 
 	@GO='$(GO)' LDFLAGS='-X k8s.io/component-base/version.gitVersion=$(shell $(GO) list -m -f '{{.Version}}' k8s.io/kubernetes)' hack/build bin/controlplane ./internal/controlplane/process
 	cd hack/chart && SLUICE_CONTROLPLANE='$(CURDIR)/bin/controlplane' $(GO) test -count=1 ./...
 
+.PHONY: monitoring-test
+monitoring-test: ## play the alerts and hold rules and dashboards to the series that sluice has; ARGS=-update writes the dashboards
+	cd hack/monitoring && $(GO) test -count=1 ./... $(ARGS)
+
 .PHONY: catalog
 catalog: ## renew the tables of sizes and prices; DATE=2026-11-21 SKUS='skus*.json' PRICES='prices*.json', as docs/reference/catalog.md says
 	$(GO) run ./internal/azure/catalog/generate -date '$(DATE)' -skus '$(SKUS)' -prices '$(PRICES)'

@@ -23,11 +23,12 @@ type made struct {
 
 var madePages = []made{
 	{"docs/architecture.md", "## Packages", "go test ./internal/house -run Packages -update"},
+	{"docs/reference/alerts.md", "## Recording rules", "go test ./deploy -run PageOfAlerts -update"},
 	{"docs/reference/azure-config.md", "", "go test ./internal/azure/config -run Documentation -update"},
 	{"docs/reference/azure-role.md", "## Actions", "go test ./internal/azure -run PageOfTheRole -update"},
 	{"docs/reference/blocking.md", "## Settings and commands of the operator", "go test ./internal/world -run ReasonThatKeeps -update"},
 	{"docs/reference/flags.md", "", "go test ./cmd/sluice -run PageOfFlags -update"},
-	{"docs/reference/metrics.md", "## Families of cluster-autoscaler", "go test ./internal/report -run PageOfMetrics -update"},
+	{"docs/reference/metrics.md", "## Families of sluice", "go test ./internal/report -run PageOfMetrics -update"},
 	{"docs/reference/mutations.md", "## Refusals of the guard", "UPDATE=1 make mutations"},
 	{"docs/reference/peers.md", "", "go test ./internal/house -run Peers -update"},
 	{"docs/reference/reasons.md", "", "go test ./reason -run ListOfReasons -update"},

@@ -1,96 +1,105 @@
 package report
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"sigs.k8s.io/yaml"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
 
-	"sluice.dev/sluice/deploy"
-	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/cluster"
 )
 
-// described is how a metric's description names itself and its labels.
-var described = regexp.MustCompile(`fqName: "(\w+)".*variableLabels: \{([\w,]*)\}`)
-
-// labelsOf are the labels of every metric, by name.
-func labelsOf(m *Metrics) map[string][]string {
-	m.WatchAPI(nil)
-	all := make(chan *prometheus.Desc)
-	go func() {
-		m.registry.Describe(all)
-		close(all)
-	}()
-	of := map[string][]string{}
-	for d := range all {
-		if found := described.FindStringSubmatch(d.String()); found != nil {
-			of[found[1]] = strings.Split(found[2], ",")
-		}
-	}
-	return of
-}
-
-var (
-	metricOf   = regexp.MustCompile(`\b((?:sluice|cluster_autoscaler)_\w+)(?:\{([^}]*)\})?`)
-	selectorOf = regexp.MustCompile(`(\w+)="([^"]*)"`)
-	keptBy     = regexp.MustCompile(`by \(([\w, ]+)\) \(((?:sluice|cluster_autoscaler)_\w+)`)
-)
-
-// valuesOf are those of labels that alerts select by.
-var valuesOf = map[string][]string{"outcome": {string(action.PodStuck)}, "halts": {"true", "false"}}
-
-// TestAlertsReadMetricsThatExist holds the metrics and labels of deploy/monitoring/alerts.yaml to those of the program, and what is told to the labels that are kept.
-func TestAlertsReadMetricsThatExist(t *testing.T) {
-	var file struct {
-		Groups []struct {
-			Name  string `json:"name"`
-			Rules []struct {
-				Alert       string            `json:"alert"`
-				Expr        string            `json:"expr"`
-				For         string            `json:"for"`
-				Labels      map[string]string `json:"labels"`
-				Annotations map[string]string `json:"annotations"`
-			} `json:"rules"`
-		} `json:"groups"`
-	}
-	if err := yaml.UnmarshalStrict(deploy.Alerts, &file); err != nil {
+// everything are metrics in which each family of the program has a series, and their families. It fails where one has none.
+func everything(t *testing.T) map[string]*dto.MetricFamily {
+	t.Helper()
+	m := NewMetrics()
+	m.Process("1.0.0", func() bool { return true })
+	m.Journal(func() uint64 { return 0 }, func() int64 { return 0 })
+	m.WatchAPI(func() []APIClass {
+		return []APIClass{{Class: "reads", Region: "westeurope", Answered: map[string]int{"200": 1}, Held: map[string]int{"share": 1}, Limited: true}}
+	})
+	stopped := idle()
+	stopped.objects.Lacks = cluster.Lacks{cluster.PatchNode}
+	stopped.groups[0].OtherActors = []cluster.Actor{{Kind: cluster.HandRepairs}}
+	stopped.groups[0].PriceUSDPerHour = 1
+	reported(m, growing(), stopped)
+	m.Report(growing().decide(refused()), 0)
+	m.Report(growing().decide(failed()), 0)
+	m.Report(stopped.decide(accepted()), 0)
+	gathered, err := m.registry.Gather()
+	if err != nil {
 		t.Fatal(err)
 	}
-	m := NewMetrics()
-	m.Process("1.0.0", func() bool { return false })
-	m.Journal(func() uint64 { return 0 }, func() int64 { return 0 })
-	have := labelsOf(m)
-	for _, r := range file.Groups[0].Rules {
-		read := metricOf.FindAllStringSubmatch(r.Expr, -1)
-		if len(read) == 0 || r.For == "" || r.Labels["severity"] == "" {
-			t.Errorf("%s reads no metric, or says neither how long nor how severe", r.Alert)
+	all := map[string]*dto.MetricFamily{}
+	for _, f := range gathered {
+		all[f.GetName()] = f
+	}
+	described := make(chan *prometheus.Desc)
+	go func() {
+		m.registry.Describe(described)
+		close(described)
+	}()
+	name := regexp.MustCompile(`fqName: "(sluice_\w+)"`)
+	for d := range described {
+		if found := name.FindStringSubmatch(d.String()); found != nil && all[found[1]] == nil {
+			t.Errorf("%s has no series here: nothing holds its name, its labels and its help", found[1])
 		}
-		for _, m := range read {
-			labels, exists := have[m[1]]
-			if !exists {
-				t.Errorf("%s reads %s, which the program does not have", r.Alert, m[1])
-			}
-			for _, one := range selectorOf.FindAllStringSubmatch(m[2], -1) {
-				if !slices.Contains(labels, one[1]) || !slices.Contains(valuesOf[one[1]], one[2]) {
-					t.Errorf("%s selects %s of %s, whose labels are %q", r.Alert, one[0], m[1], labels)
-				}
+	}
+	return all
+}
+
+// TestAlertsAndDashboardsReadMetricsThatExist is for a name that changes. Labels and their values are held by hack/monitoring, which can read PromQL.
+func TestAlertsAndDashboardsReadMetricsThatExist(t *testing.T) {
+	files, err := filepath.Glob("../../deploy/monitoring/*")
+	if err != nil || len(files) < 4 {
+		t.Fatalf("%d files are found: %v", len(files), err)
+	}
+	have := everything(t)
+	recorded := regexp.MustCompile(`\w+(:\w+)+`) // series that rules make
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := regexp.MustCompile(`\b(?:sluice|cluster_autoscaler)_\w+`).FindAllString(recorded.ReplaceAllString(string(text), ""), -1)
+		if len(read) < 5 {
+			t.Errorf("%s reads %d metrics", file, len(read))
+		}
+		for _, name := range read {
+			if have[name] == nil && have[regexp.MustCompile(`_(bucket|sum|count)$`).ReplaceAllString(name, "")] == nil {
+				t.Errorf("%s reads %s, which the program does not have", file, name)
 			}
 		}
-		kept := map[string]bool{}
-		for _, by := range keptBy.FindAllStringSubmatch(r.Expr, -1) {
-			for label := range strings.SplitSeq(by[1], ", ") {
-				if kept[label] = true; !slices.Contains(have[by[2]], label) {
-					t.Errorf("%s: %s has no label %s", r.Alert, by[2], label)
-				}
-			}
+	}
+}
+
+// TestOwnMetricsKeepPrometheusConventions leaves out cluster-autoscaler's names, which are as they are.
+func TestOwnMetricsKeepPrometheusConventions(t *testing.T) {
+	var own []*dto.MetricFamily
+	for name, f := range everything(t) {
+		if strings.HasPrefix(name, "sluice_") {
+			own = append(own, f)
 		}
-		for _, said := range regexp.MustCompile(`\$labels\.(\w+)`).FindAllStringSubmatch(r.Annotations["summary"], -1) {
-			if !kept[said[1]] {
-				t.Errorf("%s tells label %s, which its expression does not keep", r.Alert, said[1])
-			}
+		if name != strings.ToLower(name) {
+			t.Errorf("%s is not in lower case", name)
+		}
+	}
+	problems, err := promlint.NewWithMetricFamilies(own).Lint()
+	if err != nil || len(own) < 30 {
+		t.Fatalf("%d families: %v", len(own), err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+	for _, f := range own {
+		if help := f.GetHelp(); !strings.HasSuffix(help, ".") || slices.Contains([]string{"", "."}, help) {
+			t.Errorf("%s: its help is no sentence: %q", f.GetName(), help)
 		}
 	}
 }

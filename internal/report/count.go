@@ -50,7 +50,11 @@ func count(entry journal.Entry) census {
 	for i, g := range entry.Seen.Groups {
 		c.groups[g.ID] = &each[i]
 	}
+	left := leftBehind(entry)
 	for _, n := range entry.Seen.Nodes {
+		if left[n.Name()] && !cluster.Ready(n.Object) {
+			continue
+		}
 		c.all.node(n, entry)
 		if of := c.groups[n.Group]; of != nil {
 			of.node(n, entry)
@@ -88,9 +92,6 @@ func (c *counts) node(n *cluster.Node, entry journal.Entry) {
 		c.suspended++
 		return
 	}
-	if leftBehind(entry, n) {
-		return
-	}
 	c.total++
 	switch {
 	case cluster.Ready(n.Object):
@@ -108,14 +109,16 @@ func (c *counts) node(n *cluster.Node, entry journal.Entry) {
 	}
 }
 
-// leftBehind says whether the node is nothing but an object that sluice may not delete.
-func leftBehind(entry journal.Entry, n *cluster.Node) bool {
-	if n.Instance != nil || !entry.Seen.Objects.Lacks.Has(cluster.DeleteNodes) {
-		return false
+// leftBehind are the nodes of which nothing but the object is left: as in the decision, they are no nodes, and not Ready ones least of all. A large
+// scale-down would otherwise call the cluster unhealthy until the objects are deleted, too.
+func leftBehind(entry journal.Entry) map[string]bool {
+	left := map[string]bool{}
+	for _, v := range entry.Plan.Verdicts {
+		if _, gone := find(v.Because, reason.NodeMachineGone); gone && v.Subject.Kind == reason.KindNode {
+			left[v.Subject.Name] = true
+		}
 	}
-	v, _ := entry.Plan.Verdict(reason.Node(n.Name()))
-	_, stays := find(v.Because, reason.NodeObjectStays)
-	return stays
+	return left
 }
 
 // machine counts a machine without a node, by the verdict about it.

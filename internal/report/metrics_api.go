@@ -46,13 +46,24 @@ func (a *apiClasses) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
+// refusing are the statuses that alerts count. They have series from the start: one that appears with its first value shows no increase.
+var refusing = []string{"401", "403", "429", "none"}
+
 // Collect implements [prometheus.Collector].
 func (a *apiClasses) Collect(out chan<- prometheus.Metric) {
 	for _, c := range a.read() {
 		send := func(d *prometheus.Desc, t prometheus.ValueType, v float64, labels ...string) {
 			out <- prometheus.MustNewConstMetric(d, t, v, append([]string{c.Class, c.Region}, labels...)...)
 		}
+		for _, status := range refusing {
+			if c.Answered[status] == 0 {
+				send(a.requests, prometheus.CounterValue, 0, status)
+			}
+		}
 		for status, n := range c.Answered {
+			if n == 0 {
+				continue
+			}
 			send(a.requests, prometheus.CounterValue, float64(n), status)
 		}
 		for reason, n := range c.Held {

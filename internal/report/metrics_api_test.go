@@ -20,6 +20,8 @@ func TestMetricsTellWhatTheCloudsAPIWasAsked(t *testing.T) {
 		for sample, want := range map[string]string{
 			`sluice_azure_requests_total{class="machine lists",region="westeurope",status="200"}`:            "7",
 			`sluice_azure_requests_total{class="machine lists",region="westeurope",status="429"}`:            "1",
+			`sluice_azure_requests_total{class="machine lists",region="westeurope",status="403"}`:            "0",
+			`sluice_azure_requests_total{class="disk reads",region="",status="429"}`:                         "0",
 			`sluice_azure_requests_held_total{class="machine lists",reason="share",region="westeurope"}`:     "2",
 			`sluice_azure_requests_held_total{class="machine lists",reason="throttled",region="westeurope"}`: "3",
 			`sluice_azure_budget_requests{class="machine lists",region="westeurope"}`:                        "12.5",

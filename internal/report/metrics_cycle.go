@@ -10,11 +10,12 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// actionKinds, statuses and podOutcomes have series from the start, so that a first increase is seen as one.
+// actionKinds, statuses, failureKinds and podOutcomes have series from the start, so that a first increase is seen as one.
 var (
-	actionKinds = []action.Action{action.SetCapacity{}, action.Cordon{}, action.Mark{}, action.Uncordon{}, action.CandidateTaint{}, action.CandidateUntaint{}, action.Evict{}, action.DeleteInstances{}, action.DeleteNode{}, action.OpenGate{}, action.AnswerNotice{}, action.AnswerRequest{}, action.AnswerBuffer{}, action.AskExpander{}}
-	statuses    = []memory.Status{memory.Accepted, memory.Refused, memory.Failed, memory.Skipped, memory.Deferred, memory.Asked}
-	podOutcomes = []action.Outcome{action.PodScheduling, action.PodWaiting, action.PodGrows, action.PodRescues, action.PodStuck, action.PodIgnored}
+	actionKinds  = []action.Action{action.SetCapacity{}, action.Cordon{}, action.Mark{}, action.Uncordon{}, action.CandidateTaint{}, action.CandidateUntaint{}, action.Evict{}, action.DeleteInstances{}, action.DeleteNode{}, action.OpenGate{}, action.AnswerNotice{}, action.AnswerRequest{}, action.AnswerBuffer{}, action.AskExpander{}}
+	statuses     = []memory.Status{memory.Accepted, memory.Refused, memory.Failed, memory.Skipped, memory.Deferred, memory.Asked}
+	failureKinds = []string{"allocation", "denied", "network", "provisioning", "quota", "throttled", timedOut, "transient", "unauthorized", "unavailable"}
+	podOutcomes  = []action.Outcome{action.PodScheduling, action.PodWaiting, action.PodGrows, action.PodRescues, action.PodStuck, action.PodIgnored}
 )
 
 func (m *Metrics) startAtZero() {
@@ -22,6 +23,9 @@ func (m *Metrics) startAtZero() {
 		for _, s := range statuses {
 			m.actions.WithLabelValues(action.KindOf(a), string(s))
 		}
+	}
+	for _, kind := range failureKinds {
+		m.failures.WithLabelValues(kind)
 	}
 	for _, o := range podOutcomes {
 		m.pending.WithLabelValues(string(o))

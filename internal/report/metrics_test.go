@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/plan/memory"
 )
@@ -28,6 +30,13 @@ func scrape(t *testing.T, m *Metrics) map[string]string {
 		}
 	}
 	return samples
+}
+
+// idle is a group of two nodes without pods.
+func idle() *world {
+	w := newWorld()
+	w.group("agents", 0, 3, 2)
+	return w
 }
 
 func TestMetricsCountWhatCyclesDid(t *testing.T) {
@@ -51,6 +60,9 @@ func TestMetricsCountWhatCyclesDid(t *testing.T) {
 	draining.pod("small", "1", "agents-1")
 	draining.cordon("agents-1", "underused", time.Minute)
 
+	kept := idle()
+	kept.policy.Removal.Enabled = false
+
 	for name, c := range map[string]struct {
 		world  *world
 		result memory.Result
@@ -66,6 +78,7 @@ func TestMetricsCountWhatCyclesDid(t *testing.T) {
 			`sluice_pending_pods{outcome="grows"}`:                                                      "1",
 			`sluice_pending_pods{outcome="stuck"}`:                                                      "1",
 			`sluice_pending_pods{outcome="waiting"}`:                                                    "0",
+			`sluice_growth_failures_total{kind="quota"}`:                                                "0",
 			`sluice_verdicts{kind="node",outcome="keep"}`:                                               "2",
 			`sluice_group_capacity{group="agents"}`:                                                     "2",
 			`sluice_group_min{group="agents"}`:                                                          "0",
@@ -112,6 +125,14 @@ func TestMetricsCountWhatCyclesDid(t *testing.T) {
 			`sluice_group_read_age_seconds{group="agents"}`:   "2",
 			`sluice_reasons{code="NodeDraining",kind="node"}`: "1",
 			`sluice_reasons{code="NodeBusy",kind="node"}`:     "",
+		}},
+		"idle nodes that wait for their time": {idle(), accepted(), map[string]string{
+			`sluice_idle_nodes{code="NodeIdle",group="agents"}`: "2",
+			`sluice_verdicts{kind="node",outcome="idle"}`:       "2",
+		}},
+		"idle nodes that stay while removal is switched off": {kept, accepted(), map[string]string{
+			`sluice_idle_nodes{code="RemovalDisabled",group="agents"}`: "2",
+			`sluice_idle_nodes{code="NodeIdle",group="agents"}`:        "",
 		}},
 		"a pod that waits": {growing(), accepted(), map[string]string{
 			`sluice_oldest_pending_pod_seconds`:              "60",
@@ -162,6 +183,9 @@ func TestAGroupThatIsGoneLeavesNoSeries(t *testing.T) {
 	w := newWorld()
 	w.group("agents", 0, 3, 1)
 	m.Report(w.decide(accepted()), 0)
+	if !strings.Contains(fmt.Sprint(scrape(t, m)), `sluice_idle_nodes{code="NodeIdle",group="agents"}`) {
+		t.Error("the group's idle node has no series while it is there")
+	}
 	m.Report(newWorld().decide(accepted()), 0)
 	for sample := range scrape(t, m) {
 		if strings.Contains(sample, "agents") {
@@ -221,6 +245,33 @@ func TestHealthIsWhatTheDecisionSaysItIs(t *testing.T) {
 		}
 		if got := count(e).all.healthy(w.policy.Health); got == stopped {
 			t.Errorf("with %d unready nodes tolerated: healthy %t, but the decision stopped removals: %t", tolerated, got, stopped)
+		}
+	}
+}
+
+// TestNodesWhoseMachinesAreGoneAreNotUnready is for the time between the end of a machine and the deletion of its Node object: sluice's own scale-down is no
+// sickness of the cluster.
+func TestNodesWhoseMachinesAreGoneAreNotUnready(t *testing.T) {
+	w := newWorld()
+	w.group("agents", 0, 9, 8)
+	w.policy.Health.UnreadyCount = 3
+	w.ledger = clustertest.Gone("agents", w.groups[0].Instances[0].UID, w.groups[0].Instances[1].UID, w.groups[0].Instances[2].UID, w.groups[0].Instances[3].UID)
+	for i := range 4 {
+		name := fmt.Sprintf("agents-%d", i)
+		w.cordon(name, "idle", time.Minute)
+		clustertest.Silent(noon.Add(-time.Minute))(w.node(name))
+	}
+	w.groups[0].Instances, w.groups[0].Capacity = w.groups[0].Instances[4:], 4
+	m := NewMetrics()
+	m.Report(w.decide(accepted()), 0)
+	for sample, want := range map[string]string{
+		`sluice_verdicts{kind="node",outcome="gone"}`:     "4",
+		`cluster_autoscaler_nodes_count{state="unready"}`: "0",
+		`cluster_autoscaler_nodes_count{state="ready"}`:   "4",
+		`cluster_autoscaler_cluster_safe_to_autoscale`:    "1",
+	} {
+		if got := scrape(t, m)[sample]; got != want {
+			t.Errorf("%s is %q, want %s", sample, got, want)
 		}
 	}
 }

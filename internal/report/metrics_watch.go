@@ -13,7 +13,7 @@ import (
 
 // watchMetrics are what alerts watch: why things stay as they are, and since when.
 type watchMetrics struct {
-	reasons          *prometheus.GaugeVec
+	reasons, idle    *prometheus.GaugeVec
 	oldestPending    prometheus.Gauge
 	oldestRemoval    prometheus.Gauge
 	cost, unreadable *prometheus.GaugeVec
@@ -23,6 +23,7 @@ type watchMetrics struct {
 func newWatch(r prometheus.Registerer) watchMetrics {
 	return watchMetrics{
 		reasons:       gauges(r, "sluice_reasons", "Subjects of the last cycle whose verdict names the reason.", "kind", "code"),
+		idle:          gauges(r, "sluice_idle_nodes", "Idle and underused nodes that stay, by the first reason that keeps each.", "group", "code"),
 		oldestPending: gauge(r, "sluice_oldest_pending_pod_seconds", "Age of the oldest pending pod that sluice makes room for or cannot; 0 without one."),
 		oldestRemoval: gauge(r, "sluice_oldest_removal_seconds", "For how long the node has been cordoned that sluice has cordoned first of those that are; 0 without one."),
 		cost:          gauges(r, "sluice_group_cost_usd_per_hour", "List price of the group's machines; absent while unknown.", "group"),
@@ -34,12 +35,18 @@ func newWatch(r prometheus.Registerer) watchMetrics {
 func (w watchMetrics) report(entry journal.Entry) {
 	now := entry.Seen.Time
 	w.reasons.Reset()
+	w.idle.Reset()
 	tally := map[[2]string]int{}
 	ignored := map[string]bool{}
 	for _, v := range entry.Plan.Verdicts {
 		for i, r := range v.Because {
 			if !slices.ContainsFunc(v.Because[:i], func(before reason.Reason) bool { return before.Code == r.Code }) {
 				tally[[2]string{string(v.Subject.Kind), string(r.Code)}]++
+			}
+		}
+		if v.Outcome == action.NodeIdle && len(v.Because) > 0 {
+			if n := entry.Seen.Node(v.Subject.Name); n != nil {
+				w.idle.WithLabelValues(string(n.Group), string(v.Because[0].Code)).Inc()
 			}
 		}
 		if v.Subject.Kind == reason.KindPod && v.Outcome == action.PodIgnored {

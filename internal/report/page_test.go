@@ -56,13 +56,23 @@ var here = map[string]string{
 	"skipped_pods_count":                   "always 0: no pod is skipped",
 }
 
-// TestThePageOfMetricsHasEveryFamily makes the table of cluster-autoscaler's families from what that program has recorded.
+// TestThePageOfMetricsHasEveryFamily makes the table of sluice's families from the program, and that of cluster-autoscaler's from what that program has
+// recorded.
 func TestThePageOfMetricsHasEveryFamily(t *testing.T) {
-	const heading = "\n## Families of cluster-autoscaler\n"
+	const heading, theirs = "\n## Families of sluice\n", "\n## Families of cluster-autoscaler\n"
 	page := reference(t, "metrics.md")
 	prose, _, _ := strings.Cut(page, heading)
 	var b strings.Builder
-	b.WriteString(prose + heading + "\n| family | type | labels | what differs here |\n|---|---|---|---|\n")
+	b.WriteString(prose + heading + "\n| family | type | labels | what it tells |\n|---|---|---|---|\n")
+	own := everything(t)
+	for _, name := range sortedKeys(own) {
+		if short, is := strings.CutPrefix(name, "sluice_"); is {
+			words := strings.SplitN(shape(own[name]), " ", 3)
+			help := strings.TrimSuffix(own[name].GetHelp(), ".")
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", short, strings.ToLower(words[1]), strings.ReplaceAll(strings.Trim(words[2], "[]"), " ", ", "), help)
+		}
+	}
+	b.WriteString(theirs + "\n| family | type | labels | what differs here |\n|---|---|---|---|\n")
 	all := recorded(t, "all")
 	for _, name := range sortedKeys(all) {
 		words := strings.SplitN(shape(all[name]), " ", 3)
