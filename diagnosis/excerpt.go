@@ -88,7 +88,7 @@ var (
 		regexp.MustCompile(`(?i)[\w.-]*(token|passw(or)?d|secret|[_-]key|apikey|accesskey|accountkey|credentials?)[\w.-]*["']?\s*=\s*("[^"]*"?|'[^']*'?|\S+)`),
 		regexp.MustCompile(`(?i)[\w.-]*(passw(or)?d|secret|[_-]key|apikey|accesskey|accountkey)["']?:\s*("[^"]*"?|'[^']*'?|\S+)`),
 		regexp.MustCompile(`(?i)\btoken["']?:\s*["']?[\w.~+/=-]*[0-9][\w.~+/=-]*`),
-		regexp.MustCompile(`(?i)(^|\s)--?[\w-]*(token|password|secret|key)\s+[^\s-]\S*`),
+		regexp.MustCompile(`(?i)\B--?[\w-]*(token|password|secret|key)\s+[^\s-]\S*`),
 	}
 
 	// blobs are long runs of base64, as of keys and of signatures. A run with capitals, small letters and digits is no path.

@@ -161,18 +161,24 @@ func (p *Provider) examine(ctx context.Context, group cluster.GroupID, resource 
 	_ = p.askMachine(ctx, http.MethodGet, resource, "$expand=instanceView", &view) // the boot log may tell where this does not
 	statuses := view.bad()
 	log, err := p.console(ctx, resource)
-	if err != nil && len(statuses) == 0 && passing(p.wrap(group, "", err)) {
+	if err != nil && len(statuses) == 0 && !worded(err) && passing(p.wrap(group, "", err)) {
 		return nil
 	}
 	r := diagnosis.Read(statuses, log)
 	d := &cluster.Diagnosis{At: p.now().UTC(), Cause: r.Cause.Name, Remedy: r.Cause.Remedy, Statuses: r.Statuses, Lines: r.Lines}
 	switch {
 	case err != nil:
-		d.Problem = p.withoutConsole(group, resource, err)
+		d.Problem = p.withoutConsole(group, err)
 	case len(d.Lines) == 0:
 		d.Problem = "its boot log is empty"
 	}
 	return d
+}
+
+// worded says whether an error is a sentence of this file already.
+func worded(err error) bool {
+	var blob *blobError
+	return errors.Is(err, errReadOnly) || errors.As(err, &blob)
 }
 
 // passing says whether an error may be none the next time.
@@ -182,17 +188,15 @@ func passing(e *cloud.Error) bool { return e.Kind == cloud.Transient || e.Kind =
 var errReadOnly = errors.New("this process only looks, and asks for no boot log: Azure counts that as an action")
 
 // withoutConsole says why there is no boot log, and what to do. Nothing of it is an address.
-func (p *Provider) withoutConsole(group cluster.GroupID, resource string, err error) string {
-	var blob *blobError
-	switch {
-	case errors.Is(err, errReadOnly), errors.As(err, &blob):
+func (p *Provider) withoutConsole(group cluster.GroupID, err error) string {
+	if worded(err) {
 		return err.Error()
-	case refusedWith(err, http.StatusForbidden):
-		action := consoleAction(resource)
-		return fmt.Sprintf("sluice may not read its boot log: give its identity the optional action %s (%s)", action, RoleFor(action))
 	}
 	e := p.wrap(group, "read its boot log", err)
-	if passing(e) {
+	switch {
+	case refusedWith(err, http.StatusForbidden): // in full, as it names the right and where it counts
+		return e.Message + "; sluice does without"
+	case passing(e):
 		return diagnosis.Clean(e.Message)
 	}
 	return diagnosis.Clean(e.Message) + ": " + switchOn
@@ -200,14 +204,6 @@ func (p *Provider) withoutConsole(group cluster.GroupID, resource string, err er
 
 // switchOn is the remedy where Azure has no boot log.
 const switchOn = "switch boot diagnostics on in the group's model, with storage that Azure manages"
-
-// consoleAction is the right that a machine's boot log takes.
-func consoleAction(resource string) string {
-	if strings.Contains(strings.ToLower(resource), "/virtualmachinescalesets/") {
-		return "Microsoft.Compute/virtualMachineScaleSets/virtualMachines/retrieveBootDiagnosticsData/action"
-	}
-	return "Microsoft.Compute/virtualMachines/retrieveBootDiagnosticsData/action"
-}
 
 // askMachine sends a request about one machine, and reads the answer into out.
 func (p *Provider) askMachine(ctx context.Context, method, resource, query string, out any) error {

@@ -26,7 +26,7 @@ func TestExplainSaysWhyAMachineDidNotJoin(t *testing.T) {
 		}, []string{"abcdef", "K10d41d8"}},
 		"never-joins-extension": {"agents/1", []string{
 			"the disk is full", "give the machine a larger OS disk", "| extension join: Provisioning failed: Enable failed: tar:",
-			"sluice may not read its boot log: give its identity the optional action Microsoft.Compute/virtualMachineScaleSets/virtualMachines/retrieveBootDiagnosticsData/action (deploy/azure-role.json)",
+			"read its boot log: the identity may not perform Microsoft.Compute/virtualMachineScaleSets/virtualMachines/retrievebootdiagnosticsdata/action over /subscriptions/", "sluice's role (deploy/azure-role.json)",
 		}, []string{"  > "}},
 		"never-joins-flags": {"", []string{"MachineInspected", "flag or setting that it does not know", "unknown flag: --node-labelz", "\n  > [ 31.200000] motd: instance agents/9: steady"}, []string{"hunter2", "\ninstance agents/9"}},
 	} {
