@@ -228,17 +228,24 @@ func (p *Provider) console(ctx context.Context, resource string) ([]byte, error)
 	if p.options.ReadOnly {
 		return nil, errReadOnly
 	}
+	address, err := p.consoleAddress(ctx, resource)
+	switch {
+	case err != nil:
+		return nil, err
+	case address == "":
+		return nil, &blobError{"Azure has no boot log of it: " + switchOn}
+	}
+	return p.options.blobTail(ctx, address)
+}
+
+// consoleAddress is where a machine's serial console log is to be read for some minutes, by anybody who has the address; "" where there is none.
+func (p *Provider) consoleAddress(ctx context.Context, resource string) (string, error) {
 	var at struct {
 		Log string `json:"serialConsoleLogBlobUri"`
 	}
 	query := fmt.Sprintf("sasUriExpirationTimeInMinutes=%d", consoleMinutes)
-	if err := p.askMachine(ctx, http.MethodPost, resource+"/retrieveBootDiagnosticsData", query, &at); err != nil {
-		return nil, err
-	}
-	if at.Log == "" {
-		return nil, &blobError{"Azure has no boot log of it: " + switchOn}
-	}
-	return p.options.blobTail(ctx, at.Log)
+	err := p.askMachine(ctx, http.MethodPost, resource+"/retrieveBootDiagnosticsData", query, &at)
+	return at.Log, err
 }
 
 // blobError is why a blob is not read, one sentence. It never has the blob's address: whoever has that may read the log.
