@@ -228,7 +228,7 @@ func (p *Provider) console(ctx context.Context, resource string) ([]byte, error)
 	if p.options.ReadOnly {
 		return nil, errReadOnly
 	}
-	address, err := p.consoleAddress(ctx, resource)
+	address, err := p.logAt(ctx, resource)
 	switch {
 	case err != nil:
 		return nil, err
@@ -238,8 +238,8 @@ func (p *Provider) console(ctx context.Context, resource string) ([]byte, error)
 	return p.options.blobTail(ctx, address)
 }
 
-// consoleAddress is where a machine's serial console log is to be read for some minutes, by anybody who has the address; "" where there is none.
-func (p *Provider) consoleAddress(ctx context.Context, resource string) (string, error) {
+// logAt is where a machine's serial console log is to be read for some minutes, by anybody who has the address; "" where there is none.
+func (p *Provider) logAt(ctx context.Context, resource string) (string, error) {
 	var at struct {
 		Log string `json:"serialConsoleLogBlobUri"`
 	}

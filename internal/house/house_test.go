@@ -42,21 +42,23 @@ var contract = []string{"cloud", "cloud/cloudtest"}
 var rooms = map[string][]string{
 	"reason":   {},
 	"calendar": {},
-	"cluster":  {"calendar", "fleet", "reason"},
-	"policy":   {"cluster", "fleet", "reason", "setting"},
-	"setting":  {}, // a table: it knows no policy and no flag
-	"cloud":    {"cluster"},
-	"guard":    {"cluster", "fleet", "policy", "reason", "scheduling"},
+
+	"diagnosis": {}, // texts of others: it knows no machine and no cloud
+
+	"cluster": {"calendar", "fleet", "reason"},
+	"policy":  {"cluster", "fleet", "reason", "setting"},
+	"setting": {}, // a table: it knows no policy and no flag
+	"cloud":   {"cluster"},
+	"guard":   {"cluster", "fleet", "policy", "reason", "scheduling"},
 	"scheduling": {
 		"cluster", "reason",
 		"scheduling/internal/classes", "scheduling/internal/devices", "scheduling/internal/fit", "scheduling/internal/journal", "scheduling/internal/nodes",
 		"scheduling/internal/relations", "scheduling/internal/resources", "scheduling/internal/storage", "scheduling/internal/whatif",
 	},
-	"fleet":     {"reason"}, // ids, times and counts: it knows no pod and no cloud
-	"diagnosis": {},         // texts of others: it knows no machine and no cloud
-	"packing":   {},         // vectors and counts: it knows no pod and no node
-	"plan":      {"cluster", "fleet", "plan/action", "plan/claim", "plan/grow", "plan/memory", "plan/node", "plan/place", "plan/remove", "policy", "reason", "scheduling"},
-	"journal":   {"cluster", "fleet", "plan", "plan/action", "plan/memory", "policy", "reason"},
+	"fleet":   {"reason"}, // ids, times and counts: it knows no pod and no cloud
+	"packing": {},         // vectors and counts: it knows no pod and no node
+	"plan":    {"cluster", "fleet", "plan/action", "plan/claim", "plan/grow", "plan/memory", "plan/node", "plan/place", "plan/remove", "policy", "reason", "scheduling"},
+	"journal": {"cluster", "fleet", "plan", "plan/action", "plan/memory", "policy", "reason"},
 
 	// Each phase of a decision imports those before it.
 	"plan/action": {"cluster", "reason"},
