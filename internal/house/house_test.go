@@ -42,14 +42,11 @@ var contract = []string{"cloud", "cloud/cloudtest"}
 var rooms = map[string][]string{
 	"reason":   {},
 	"calendar": {},
-
-	"diagnosis": {}, // texts of others: it knows no machine and no cloud
-
-	"cluster": {"calendar", "fleet", "reason"},
-	"policy":  {"cluster", "fleet", "reason", "setting"},
-	"setting": {}, // a table: it knows no policy and no flag
-	"cloud":   {"cluster"},
-	"guard":   {"cluster", "fleet", "policy", "reason", "scheduling"},
+	"cluster":  {"calendar", "fleet", "reason"},
+	"policy":   {"cluster", "fleet", "reason", "setting"},
+	"setting":  {}, // a table: it knows no policy and no flag
+	"cloud":    {"cluster"},
+	"guard":    {"cluster", "fleet", "policy", "reason", "scheduling"},
 	"scheduling": {
 		"cluster", "reason",
 		"scheduling/internal/classes", "scheduling/internal/devices", "scheduling/internal/fit", "scheduling/internal/journal", "scheduling/internal/nodes",
@@ -92,6 +89,7 @@ var rooms = map[string][]string{
 	"internal/azure/catalog":          {},
 	"internal/azure/catalog/generate": {"internal/azure/catalog"},
 	"internal/azure/config":           {},
+	"diagnosis":                       {}, // texts of others: it knows no machine and no cloud
 	"internal/azure":                  {"cloud", "cluster", "diagnosis", "fleet", "internal/ledger", "internal/azure/catalog", "internal/azure/config", "internal/imds", "policy", "reason", "setting"},
 	"internal/kube":                   {"cluster", "guard", "plan", "reason"},
 	"internal/expander":               {"cluster"},
