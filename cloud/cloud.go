@@ -61,6 +61,12 @@ type Economizer interface {
 	Attend(groups map[cluster.GroupID]Attention)
 }
 
+// A Diagnostician is a [Provider] that asks machines why they do not become nodes: see [cluster.Instance.Diagnosis]. Diagnose tells it after each cycle
+// which are late, those first that are late for longest. It asks few of them, rarely, and nobody waits for it.
+type Diagnostician interface {
+	Diagnose(late []cluster.Machine)
+}
+
 // Attention is how often the cloud is asked about a group.
 type Attention int
 

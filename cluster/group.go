@@ -189,6 +189,8 @@ type Instance struct {
 	Off          bool       `json:"off,omitempty"`       // it is switched off, too, for StateFailed
 	Protected    bool       `json:"protected,omitempty"` // a person has told the cloud to keep it: it is not removed (S-18)
 
+	Diagnosis *Diagnosis `json:"diagnosis,omitempty"` // what it says itself, where it is late and no node; nil when nobody asked, or for all others
+
 	Node string `json:"-"` // the node it became, "" for none; set by [New]
 }
 
@@ -221,6 +223,17 @@ func (i *Instance) WaitedSince(ledger *fleet.View) (since time.Time, again bool)
 		}
 	}
 	return i.UpSince(), false
+}
+
+// Diagnosis is what a machine that does not become a node says of itself, as the cloud keeps it. Its texts are the machine's own: cleaned and
+// bounded, and not to be believed. No decision rests on them.
+type Diagnosis struct {
+	At       time.Time `json:"at"`                 // when the cloud was asked last
+	Cause    string    `json:"cause,omitempty"`    // one clause; "" when the texts show no known one
+	Remedy   string    `json:"remedy,omitempty"`   // of the cause, one clause
+	Statuses []string  `json:"statuses,omitempty"` // of what the cloud installs on it, where they are not good
+	Lines    []string  `json:"lines,omitempty"`    // of its boot log, in their order
+	Problem  string    `json:"problem,omitempty"`  // why there is no boot log, one sentence with the remedy; "" when there is one
 }
 
 // Options are settings that a group carries itself; a nil field leaves it to the policy.

@@ -54,6 +54,7 @@ func plainInstances(all []*Instance) []*Instance {
 	for _, in := range all {
 		copied := *in
 		copied.Node, copied.Created, copied.Started, copied.Failure = "", plain(in.Created), plain(in.Started), plainFailure(in.Failure)
+		copied.Diagnosis = plainDiagnosis(in.Diagnosis)
 		out = append(out, &copied)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
@@ -66,6 +67,15 @@ func plainFailure(f *Failure) *Failure {
 	}
 	out := *f
 	out.At = plain(f.At)
+	return &out
+}
+
+func plainDiagnosis(d *Diagnosis) *Diagnosis {
+	if d == nil {
+		return nil
+	}
+	out := *d
+	out.At = plain(d.At)
 	return &out
 }
 

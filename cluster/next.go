@@ -167,7 +167,11 @@ func sameResources(a, b corev1.ResourceList) bool {
 func sameInstance(a, b *Instance) bool {
 	return a == b || a.ID == b.ID && a.Group == b.Group && a.UID == b.UID && a.ProviderID == b.ProviderID && a.ComputerName == b.ComputerName &&
 		slices.Equal(a.PrivateIPs, b.PrivateIPs) && a.Size == b.Size && a.Zone == b.Zone && a.Created.Equal(b.Created) && a.Started.Equal(b.Started) && a.State == b.State && a.Passed == b.Passed && a.Off == b.Off &&
-		a.Protected == b.Protected && sameFailure(a.Failure, b.Failure)
+		a.Protected == b.Protected && sameFailure(a.Failure, b.Failure) && sameDiagnosis(a.Diagnosis, b.Diagnosis)
+}
+
+func sameDiagnosis(a, b *Diagnosis) bool {
+	return a == b || a != nil && b != nil && reflect.DeepEqual(plainDiagnosis(a), plainDiagnosis(b))
 }
 
 func sameFailure(a, b *Failure) bool {

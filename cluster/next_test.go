@@ -282,3 +282,20 @@ func TestMachinesTellWhoseOtherNodesAre(t *testing.T) {
 		}
 	}
 }
+
+// TestTheNextSnapshotHasWhatAMachineSays has a machine say something, and then something else, while all else stays.
+func TestTheNextSnapshotHasWhatAMachineSays(t *testing.T) {
+	says := func(d *cluster.Diagnosis) []*cluster.Group {
+		in := &cluster.Instance{ID: "0", Group: "a", UID: "u0", State: cluster.StateRunning, Diagnosis: d}
+		return []*cluster.Group{{ID: "a", Capacity: 1, Instances: []*cluster.Instance{in}}}
+	}
+	s := cluster.New(Start, Objects(), says(nil))
+	for i, d := range []*cluster.Diagnosis{
+		{At: Start, Problem: "it is empty"}, {At: Start.Add(time.Minute), Problem: "it is empty"}, {At: Start.Add(time.Minute), Lines: []string{"x"}, Cause: "c", Remedy: "r"}, nil,
+	} {
+		s = s.Next(Start.Add(time.Duration(i+1)*10*time.Second), Objects(), says(d))
+		if diff := gocmp.Diff(d, s.Groups[0].Instances[0].Diagnosis); diff != "" {
+			t.Errorf("after %d changes (-said +seen)\n%s", i+1, diff)
+		}
+	}
+}

@@ -14,6 +14,7 @@ const (
 	MachineStopped     Code = "MachineStopped"
 	MachineProtected   Code = "MachineProtected"
 	MachineInspected   Code = "MachineInspected"
+	MachineDiagnosed   Code = "MachineDiagnosed"
 )
 
 var machines = table{
@@ -67,5 +68,10 @@ var machines = table{
 		says:   "kept until {until}, so that somebody can find out why",
 		remedy: "time; or delete the machine {instance} when you have seen enough; --keep-failed-machine=0 keeps none",
 		ends:   "it is deleted",
+	},
+	MachineDiagnosed: {
+		says:   "what it says shows a cause: {cause}",
+		remedy: "{remedy}",
+		ends:   "it becomes a node",
 	},
 }

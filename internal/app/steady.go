@@ -1,6 +1,8 @@
 package app
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"sluice.dev/sluice/cloud"
@@ -16,6 +18,9 @@ const mostSilence = time.Minute
 
 // economize tells the cloud how often each group is to be asked about: as usual without an entry, and while nobody says how nodes are.
 func (a *Autoscaler) economize(entry *journal.Entry) {
+	if d, ok := a.parts.Cloud.(cloud.Diagnostician); ok && entry != nil {
+		d.Diagnose(late(entry))
+	}
 	e, ok := a.parts.Cloud.(cloud.Economizer)
 	switch {
 	case !ok:
@@ -24,6 +29,32 @@ func (a *Autoscaler) economize(entry *journal.Entry) {
 	default:
 		e.Attend(attention(entry.Seen, &entry.Plan))
 	}
+}
+
+// late are the machines without a node that failed, or that have had half of their time to become one, those first that have waited for longest.
+func late(entry *journal.Entry) []cluster.Machine {
+	var all []*cluster.Instance
+	ledger := entry.Seen.View()
+	waited := func(in *cluster.Instance) time.Duration {
+		since, _ := in.WaitedSince(ledger)
+		return entry.Seen.Time.Sub(since)
+	}
+	for _, g := range entry.Seen.Groups {
+		for _, in := range g.Instances {
+			if in.Node != "" || in.State == cluster.StateDeleting || in.Stopped() {
+				continue
+			}
+			if in.State == cluster.StateFailed || waited(in) >= entry.Policy.Growth.Node.ProvisionTime/2 {
+				all = append(all, in)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *cluster.Instance) int { return cmp.Compare(waited(b), waited(a)) })
+	machines := make([]cluster.Machine, len(all))
+	for i, in := range all {
+		machines[i] = in.Machine()
+	}
+	return machines
 }
 
 // attention is seldom for groups whose every machine is a node that is Ready, and in which nothing is under way, nor uncertain to the ledger of machines. A machine of which no node reports has

@@ -35,7 +35,8 @@ type Provider struct {
 	facts      *facts
 	background sync.WaitGroup // the questions that nobody waits for
 
-	addresses *addresses
+	addresses   *addresses
+	diagnostics *diagnostics
 
 	life     context.Context // of what is asked while nobody waits for it
 	triggers chan struct{}
@@ -103,6 +104,7 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 		life: ctx, triggers: make(chan struct{}, 1),
 	}
 	p.identity, _ = cred.(*managedIdentity)
+	p.diagnostics = &diagnostics{now: o.Now, of: map[string]*told{}, task: &backgroundTask{ctx: ctx, running: &p.background}}
 	p.source = p.find(factory, pipeline)
 	if p.facts, err = p.makeFacts(ctx, factory.NewResourceSKUsClient()); err != nil {
 		return nil, err
@@ -173,6 +175,7 @@ func (p *Provider) answer(g *group) *cluster.Group {
 		out.Problem, out.Unanswered, out.Asked = p.unanswered(g, g.asking).Message, true, g.wanted
 	}
 	out.Taken = p.taken(g)
+	p.diagnostics.tell(out)
 	p.recognize(g, out)
 	if out.Problem != "" || !out.Usable() {
 		out.Again = p.again(g)

@@ -32,9 +32,18 @@ func asEvidence(ctx context.Context) context.Context {
 	return context.WithValue(ctx, evidenceKey{}, true)
 }
 
+type asideKey struct{}
+
+// asAside marks what no decision waits for, whatever its method is: it comes after all else.
+func asAside(ctx context.Context) context.Context {
+	return context.WithValue(ctx, asideKey{}, true)
+}
+
 // priorityOf is the priority of a request.
 func priorityOf(r *http.Request, t target) priority {
 	switch {
+	case r.Context().Value(asideKey{}) != nil:
+		return refreshing
 	case t.door.name != doorReads.name, r.Context().Value(evidenceKey{}) != nil:
 		return urgent
 	case t.class.name == operationReads.name:

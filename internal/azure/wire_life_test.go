@@ -48,6 +48,7 @@ var reading = []step{
 		in := w.Inspect(context.Background())
 		return errors.Join(in.Token, in.RightsError)
 	}},
+	{"hear why a machine does not join", (*wired).diagnose},
 	{"watch for five quiet minutes", func(w *wired) error { w.pass(5 * time.Minute); return nil }},
 }
 
@@ -85,6 +86,23 @@ func (w *wired) start() error {
 	w.Provider = p
 	if g := w.cycle()["agents"]; g == nil || !g.Usable() {
 		return fmt.Errorf("agents is %+v", g)
+	}
+	return nil
+}
+
+// diagnose has the first machine asked why it does not join, and hears it.
+func (w *wired) diagnose() error {
+	g, err := w.read()
+	if err != nil {
+		return err
+	}
+	w.Diagnose([]cluster.Machine{g.Instances[0].Machine()})
+	w.cycle()
+	w.AwaitErrands()
+	told := w.cycle()["agents"].Instances[0].Diagnosis
+	w.Diagnose(nil)
+	if told == nil || told.Problem != "" || len(told.Lines) == 0 {
+		return fmt.Errorf("the machine says %+v", told)
 	}
 	return nil
 }

@@ -76,6 +76,8 @@ type Fault struct {
 	After        time.Duration // MachineError shows after so long; 0: 5 s, and 20 min for a code that ends in TimedOut
 	NeverBoots   bool          // stays Creating; a machine being deleted stays Deleting
 	NeverJoins   bool          // boots, and is flagged for whoever simulates kubelets
+	Console      string        // a new machine's serial console says this
+	Extension    string        // a new machine's extension fails with this message
 	Takes        time.Duration // the creation, or the deletion, takes so long
 	Survives     bool          // its deletion succeeds, says Azure, and it is still there
 	ReuseID      bool          // a new machine gets the lowest free instance id

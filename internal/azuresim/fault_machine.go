@@ -18,7 +18,7 @@ func (s *Server) strikeMachine(i *instance, kind string, deleted bool, now time.
 // strikeNewborn applies the machine fault, if any, that strikes a new instance.
 func (s *Server) strikeNewborn(i *instance, kind string) {
 	f := s.strikeMachine(i, kind, false, i.created)
-	i.neverJoins = f.NeverJoins
+	i.neverJoins, i.consoleLog, i.extensionError = f.NeverJoins, f.Console, f.Extension
 	i.called, i.ip = either(f.ComputerName, i.called), either(f.Address, i.ip)
 	if f.ReuseID && i.uniform() {
 		i.set.renumber(i, i.created)

@@ -56,7 +56,7 @@ func (q *request) strike() {
 }
 
 func (f *Fault) strikesMachines() bool {
-	return f.MachineError != "" || f.NeverBoots || f.NeverJoins || f.Takes > 0 || f.Survives || f.ReuseID || f.ComputerName != "" || f.Address != ""
+	return f.MachineError != "" || f.NeverBoots || f.NeverJoins || f.Console != "" || f.Extension != "" || f.Takes > 0 || f.Survives || f.ReuseID || f.ComputerName != "" || f.Address != ""
 }
 
 func (f *Fault) strikesWrites() bool {

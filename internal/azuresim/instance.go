@@ -15,25 +15,27 @@ import (
 // a state to be reached.
 type instance struct {
 	resource
-	set         *scaleSet      // nil outside scale sets
-	number      int            // the instance id in a uniform scale set; in a flexible one, the count of births before it
-	model       map[string]any // a virtual machine as writers sent it, without what is computed; nil for a uniform instance
-	called      string         // its computer name; "" in a uniform scale set: the prefix and the number
-	vmID        string
-	size        string
-	traits      traits
-	zone        string
-	faultDomain int
-	ip          string
-	version     int // of the set's model it was created from
-	etag        int
-	created     time.Time
-	neverJoins  bool
-	extra       bool // of overprovisioning: no capacity, no quota
-	protection  protection
-	told        map[string]string // the set's tags as the metadata service tells them: those of the last boot or change of disks
-	nics        []*plug           // of a virtual machine; the first is the primary one
-	drives      []*drive
+	set            *scaleSet      // nil outside scale sets
+	number         int            // the instance id in a uniform scale set; in a flexible one, the count of births before it
+	model          map[string]any // a virtual machine as writers sent it, without what is computed; nil for a uniform instance
+	called         string         // its computer name; "" in a uniform scale set: the prefix and the number
+	vmID           string
+	size           string
+	traits         traits
+	zone           string
+	faultDomain    int
+	ip             string
+	version        int // of the set's model it was created from
+	etag           int
+	created        time.Time
+	neverJoins     bool
+	consoleLog     string // its serial console; "": the usual
+	extensionError string // of the extension that joins it; "": none
+	extra          bool   // of overprovisioning: no capacity, no quota
+	protection     protection
+	told           map[string]string // the set's tags as the metadata service tells them: those of the last boot or change of disks
+	nics           []*plug           // of a virtual machine; the first is the primary one
+	drives         []*drive
 
 	upAt      time.Time   // provisioned; zero: never
 	failAt    time.Time   // provisioning fails; zero: it does not

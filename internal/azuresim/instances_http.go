@@ -19,10 +19,12 @@ type status struct {
 
 // instanceView is the run-time state of an instance.
 type instanceView struct {
-	PlatformUpdateDomain int      `json:"platformUpdateDomain"`
-	PlatformFaultDomain  int      `json:"platformFaultDomain"`
-	ComputerName         string   `json:"computerName,omitempty"`
-	Statuses             []status `json:"statuses"`
+	PlatformUpdateDomain int             `json:"platformUpdateDomain"`
+	PlatformFaultDomain  int             `json:"platformFaultDomain"`
+	ComputerName         string          `json:"computerName,omitempty"`
+	Statuses             []status        `json:"statuses"`
+	Agent                *agentView      `json:"vmAgent,omitempty"`
+	Extensions           []extensionView `json:"extensions,omitempty"`
 }
 
 // instanceBody is an instance as a read shows it.
@@ -102,6 +104,9 @@ func (i *instance) view(now time.Time) instanceView {
 	v := instanceView{PlatformFaultDomain: i.faultDomain, ComputerName: i.computerName(), Statuses: []status{s}}
 	if p := i.powerState(now); p != "" {
 		v.Statuses = append(v.Statuses, status{Code: "PowerState/" + p, Level: "Info", DisplayStatus: "VM " + p})
+	}
+	if v.Extensions = i.extensions(); v.Extensions != nil {
+		v.Agent = &agentView{"2.12.0.2", []status{{Code: "ProvisioningState/succeeded", Level: "Info", DisplayStatus: "Ready", Message: "Guest Agent is running"}}}
 	}
 	return v
 }

@@ -159,8 +159,10 @@ var apiVersion = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}(-(?i:preview|alpha|beta|
 // answer takes a request through Resource Manager's front door: api-version,
 // token, scope, permission, throttle, then the resource provider.
 func (q *request) answer() answer {
-	if a, ok := q.authority(); ok {
-		return a
+	for _, other := range []func() (answer, bool){q.authority, q.storage} {
+		if a, ok := other(); ok {
+			return a
+		}
 	}
 	var p *problem
 	q.route, p = match(q.http)

@@ -189,6 +189,8 @@ func (q *request) act(i *instance) answer {
 		return answer{status: http.StatusNoContent}
 	case q.route.verb == "attachdetachdatadisks":
 		return q.attachDetach(i)
+	case q.route.verb == "retrievebootdiagnosticsdata":
+		return q.retrieveConsole(i)
 	case !ok:
 		return fail(http.StatusNotFound, "InvalidResourceType", "The simulator has no action '%s' on a machine.", q.route.verb).answer()
 	}

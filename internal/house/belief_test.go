@@ -24,6 +24,7 @@ var known = map[string]string{
 	"internal/azure.group.missing":     "of one answer, as the ledger has it",
 	"internal/azure.group.unstarted":   "when Azure refused to start it",
 	"internal/azure.addresses.of":      "its addresses",
+	"internal/azure.diagnostics.of":    "what it says of itself, by which nothing is decided",
 	"internal/azure.standard.removing": "what this process does at the moment",
 	"internal/azure.sweeper.untagging": "what this process does at the moment",
 	"plan/memory.Growing.Taken":        "what has counted already",

@@ -27,7 +27,7 @@ const module = "sluice.dev/sluice/"
 
 // pure packages decide. They have no clock, no client, no logger and no goroutine: see [TestCoreHasNoClock].
 var pure = []string{
-	"calendar", "cluster", "cluster/clustertest", "deploy", "fleet", "fleet/fleettest", "guard", "internal/azuresim/template", "journal", "packing", "plan",
+	"calendar", "cluster", "cluster/clustertest", "deploy", "diagnosis", "fleet", "fleet/fleettest", "guard", "internal/azuresim/template", "journal", "packing", "plan",
 	"plan/action", "plan/claim", "plan/grow", "plan/memory", "plan/node", "plan/place", "plan/remove", "policy", "reason", "scheduling",
 	"scheduling/internal/classes", "scheduling/internal/devices", "scheduling/internal/fit", "scheduling/internal/journal",
 	"scheduling/internal/nodes", "scheduling/internal/plugins", "scheduling/internal/relations", "scheduling/internal/resources", "scheduling/internal/storage",
@@ -89,7 +89,8 @@ var rooms = map[string][]string{
 	"internal/azure/catalog":          {},
 	"internal/azure/catalog/generate": {"internal/azure/catalog"},
 	"internal/azure/config":           {},
-	"internal/azure":                  {"cloud", "cluster", "fleet", "internal/ledger", "internal/azure/catalog", "internal/azure/config", "internal/imds", "policy", "reason", "setting"},
+	"diagnosis":                       {}, // texts of others: it knows no machine and no cloud
+	"internal/azure":                  {"cloud", "cluster", "diagnosis", "fleet", "internal/ledger", "internal/azure/catalog", "internal/azure/config", "internal/imds", "policy", "reason", "setting"},
 	"internal/kube":                   {"cluster", "guard", "plan", "reason"},
 	"internal/expander":               {"cluster"},
 	"internal/actuate":                {"cloud", "cluster", "fleet", "guard", "internal/ledger", "internal/expander", "internal/kube", "plan", "plan/action", "plan/memory", "policy", "reason"},

@@ -381,7 +381,7 @@ func (o *Observer) set(name string) *set {
 }
 
 func isRead(r azuresim.Request) bool {
-	return r.Method == "GET" || r.Method == "HEAD" || r.Kind == "POST deployments/exporttemplate"
+	return r.Method == "GET" || r.Method == "HEAD" || r.Kind == "POST deployments/exporttemplate" || strings.HasSuffix(r.Kind, "/retrievebootdiagnosticsdata")
 }
 
 func deref(n *int64) int64 {

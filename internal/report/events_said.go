@@ -141,7 +141,7 @@ func acceptedEvents(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, s
 		return events
 	case action.DeleteInstances:
 		if d.Node == "" {
-			return []event{normal(status, deleteUnregistered, "Removed unregistered node "+providerID(d, entry)+": "+because, string(d.Group)+"/"+string(d.Instance))}
+			return []event{normal(status, deleteUnregistered, "Removed unregistered node "+providerID(d, entry)+": "+because+shownBy(d, entry), string(d.Group)+"/"+string(d.Instance))}
 		}
 		return []event{departure(d, entry, status), normal(nodeObject(entry, d.Node), scaleDown, fmt.Sprintf("deleting machine %s of group %s: %s", d.Instance, d.Group, because), "delete")}
 	case action.DeleteNode:

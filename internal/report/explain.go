@@ -20,16 +20,17 @@ type Explanation struct {
 	DryRun   bool             `json:"dryRun,omitempty"`
 	Without  string           `json:"without,omitempty"` // see [Overview]
 	Subject  reason.Ref       `json:"subject"`
-	Outcome  action.Outcome   `json:"outcome,omitempty"`  // "" for what needs no verdict: a pod that has a node, a machine that became one
-	Because  []reason.Reason  `json:"because,omitempty"`  // the most telling first
-	Is       string           `json:"is"`                 // what the subject is, in one sentence
-	Deeds    []Deed           `json:"actions,omitempty"`  // of this cycle, about it
-	Related  []action.Verdict `json:"related,omitempty"`  // about what it runs on, belongs to or waits for
-	Evidence []Evidence       `json:"evidence,omitempty"` // what is known of the groups involved, and since when
-	Changes  []Change         `json:"changes,omitempty"`  // what would let a node or a machine go that stays, one for each reason that keeps it
-	Ends     []End            `json:"ends,omitempty"`     // what the subject waits for: times first, the earliest before all, then events
-	Gone     time.Time        `json:"gone,omitzero"`      // the last cycle of the journal, which knows no such thing; zero where the explained one is that
-	Next     time.Time        `json:"next,omitzero"`      // the first of these times; zero when it waits for none
+	Outcome  action.Outcome   `json:"outcome,omitempty"`   // "" for what needs no verdict: a pod that has a node, a machine that became one
+	Because  []reason.Reason  `json:"because,omitempty"`   // the most telling first
+	Is       string           `json:"is"`                  // what the subject is, in one sentence
+	Deeds    []Deed           `json:"actions,omitempty"`   // of this cycle, about it
+	Related  []action.Verdict `json:"related,omitempty"`   // about what it runs on, belongs to or waits for
+	Machine  *Diagnosis       `json:"diagnosis,omitempty"` // what a machine says that does not become a node
+	Evidence []Evidence       `json:"evidence,omitempty"`  // what is known of the groups involved, and since when
+	Changes  []Change         `json:"changes,omitempty"`   // what would let a node or a machine go that stays, one for each reason that keeps it
+	Ends     []End            `json:"ends,omitempty"`      // what the subject waits for: times first, the earliest before all, then events
+	Gone     time.Time        `json:"gone,omitzero"`       // the last cycle of the journal, which knows no such thing; zero where the explained one is that
+	Next     time.Time        `json:"next,omitzero"`       // the first of these times; zero when it waits for none
 
 	verdicts map[reason.Ref]action.Verdict // about all other things
 }
@@ -164,6 +165,7 @@ func (x *Explanation) describe(entry journal.Entry, groups map[cluster.GroupID]b
 				if reason.Instance(string(g.ID), string(in.ID)) == x.Subject {
 					groups[g.ID] = true
 					x.relate(reason.Node(in.Node))
+					x.Machine = diagnosed(in.Diagnosis)
 					return describeInstance(in, g.Parks), true
 				}
 			}

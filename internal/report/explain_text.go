@@ -43,6 +43,9 @@ func (x Explanation) WriteText(w io.Writer) error {
 		}
 		p.flush()
 	}
+	if x.Machine != nil {
+		p.diagnosis(x.Machine, x.Because)
+	}
 	if len(x.Deeds) > 0 {
 		p.section("In this cycle")
 		p.deeds(x.Deeds)

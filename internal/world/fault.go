@@ -50,7 +50,7 @@ type fault struct {
 var faults = []fault{
 	// of machines
 	{name: "never-boots", about: "machines that are created stay Creating", make: func(f *azuresim.Fault, _ *statement) { f.NeverBoots = true }},
-	{name: "never-joins", about: "machines boot and their kubelets do not start", make: func(f *azuresim.Fault, _ *statement) { f.NeverJoins = true }},
+	{name: "never-joins", about: "machines boot and their kubelets do not start; their boot logs are the section console of the scenario file, and an extension of theirs fails with the message extension", make: func(f *azuresim.Fault, _ *statement) { f.NeverJoins = true }},
 	{name: "slow-boot", about: "machines take after to boot", needs: "after", make: takes},
 	{name: "fails", about: "machines that are created end as failed, with code (AllocationFailed) after a while (5s)", make: machineError},
 	{name: "same-name", about: "machines that are created have the computer name name, whoever else has it", needs: "name", make: func(f *azuresim.Fault, s *statement) {
@@ -149,6 +149,14 @@ func doFault(w *world, s *statement) error {
 	if kind.make != nil {
 		kind.make(&f, s)
 	}
+	if name := s.value("console", ""); name != "" {
+		log, ok := w.fixtures[name]
+		if !ok {
+			return fmt.Errorf("fault %s: console=%s: the scenario has no section of that name", kind.name, name)
+		}
+		f.Console = string(log)
+	}
+	f.Extension = s.value("extension", "")
 	if err := f.Check(); err != nil {
 		return fmt.Errorf("fault %s: %w", kind.name, err)
 	}

@@ -143,6 +143,7 @@ var keeping = []struct {
 		{reason.MachineAmbiguous, "node-ambiguous", ""},
 		{reason.MachineInspected, "breaker-opens", ""},
 		{reason.MachineStopped, "machine-stopped", ""},
+		{reason.MachineDiagnosed, "never-joins-token", ""},
 	}},
 }
 

@@ -219,9 +219,9 @@ var verbs = sync.OnceValue(func() []*verb {
 		{name: "deny", usage: "ACTION", least: 1, most: 1, do: doDeny, about: "takes a right from sluice's identity, such as Microsoft.Compute/virtualMachineScaleSets/write"},
 		{name: "allow", usage: "ACTION", least: 1, most: 1, do: doAllow, about: "gives it back"},
 		{
-			name: "fault", usage: "WHAT [of=KIND] [group=NAME] [times=N] [skip=N] [for=D] [code=CODE] [message=TEXT] [after=D] [retry-after=D] [status=N] [count=N] [fate=FATE] [name=NAME] [address=IP] [limit=NAME] [style=arm|compute]",
+			name: "fault", usage: "WHAT [of=KIND] [group=NAME] [times=N] [skip=N] [for=D] [code=CODE] [message=TEXT] [after=D] [retry-after=D] [status=N] [count=N] [fate=FATE] [name=NAME] [address=IP] [limit=NAME] [style=arm|compute] [console=FILE] [extension=TEXT]",
 			least: 1, most: 1, do: doFault,
-			settings: []string{"of", "group", "times", "skip", "for", "code", "message", "after", "retry-after", "status", "count", "fate", "name", "address", "limit", "style"},
+			settings: []string{"of", "group", "times", "skip", "for", "code", "message", "after", "retry-after", "status", "count", "fate", "name", "address", "limit", "style", "console", "extension"},
 			about:    faultHelp(),
 		},
 		{

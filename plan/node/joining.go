@@ -156,6 +156,15 @@ func (d *View) NeverJoined(about reason.Ref, in *cluster.Instance) reason.Reason
 	return reason.New(code, about, "age", d.Waited(in), "limit", d.Policy.Growth.Node.ProvisionTime)
 }
 
+// Diagnosed is the known cause that the machine's own boot log shows for its being no node; nothing when it shows none. It tells, and decides
+// nothing: the log is written by the machine.
+func Diagnosed(about reason.Ref, in *cluster.Instance) []reason.Reason {
+	if in.Diagnosis == nil || in.Diagnosis.Cause == "" {
+		return nil
+	}
+	return []reason.Reason{reason.New(reason.MachineDiagnosed, about, "cause", in.Diagnosis.Cause, "remedy", in.Diagnosis.Remedy)}
+}
+
 // NameTaken says which node of an earlier machine has the machine's name, nil when none has: a server of K3s lets no second one of a name
 // join.
 func (d *View) NameTaken(in *cluster.Instance) *reason.Reason {

@@ -65,6 +65,8 @@ func (mc *machines) CleanUpMachines() {
 //	inspection                        it is the last of several that never joined (S-35, breaker-opens)
 //	its group's min                   never-joins-at-min; --force-delete-unregistered-nodes lifts it (never-joins-forced)
 //	the safety contract               many were lost together (S-43), or the budget is spent (S-19)
+//
+// What the machine's boot log shows comes last, and changes nothing (scenario never-joins-token).
 func (mc *machines) judgeMachine(g *Outgoing, in *cluster.Instance) {
 	about := reason.Instance(string(g.ID), string(in.ID))
 	if taken := mc.NameTaken(in); taken != nil {
@@ -74,6 +76,9 @@ func (mc *machines) judgeMachine(g *Outgoing, in *cluster.Instance) {
 	if n := mc.Suspect(in); n != nil {
 		mc.Judge(about, action.MachineHold, reason.New(reason.MachineAmbiguous, about, "node", n.Name()))
 		return
+	}
+	judge := func(outcome action.Outcome, because ...reason.Reason) {
+		mc.Judge(about, outcome, append(because, node.Diagnosed(about, in)...)...)
 	}
 	var why reason.Reason
 	switch {
@@ -99,39 +104,39 @@ func (mc *machines) judgeMachine(g *Outgoing, in *cluster.Instance) {
 	case mc.Overdue(g.GroupFacts, in):
 		why = mc.NeverJoined(about, in)
 	case !mc.Comes(g.GroupFacts, in):
-		mc.Judge(about, action.MachineHold, mc.NeverJoined(about, in))
+		judge(action.MachineHold, mc.NeverJoined(about, in))
 		return
 	case mc.growth.Late.LateBy(g.Order, in) != nil:
-		mc.Judge(about, action.MachineComing, *mc.growth.Late.LateBy(g.Order, in))
+		judge(action.MachineComing, *mc.growth.Late.LateBy(g.Order, in))
 		return
 	default:
-		mc.Judge(about, action.MachineComing, reason.New(reason.MachineComing, about, "age", max(0, mc.Now.Sub(in.Created)).Truncate(time.Second), "limit", mc.Policy.Growth.Node.ProvisionTime))
+		judge(action.MachineComing, reason.New(reason.MachineComing, about, "age", max(0, mc.Now.Sub(in.Created)).Truncate(time.Second), "limit", mc.Policy.Growth.Node.ProvisionTime))
 		return
 	}
 	switch {
 	case in.Protected:
-		mc.Judge(about, action.MachineHold, why, reason.New(reason.MachineProtected, about))
+		judge(action.MachineHold, why, reason.New(reason.MachineProtected, about))
 	case g.Paused != nil:
-		mc.Judge(about, action.MachineHold, why, *g.Paused)
+		judge(action.MachineHold, why, *g.Paused)
 	case g.BlockedRead() != nil:
-		mc.Judge(about, action.MachineHold, why, *g.BlockedRead())
+		judge(action.MachineHold, why, *g.BlockedRead())
 	case mc.Foreign(g.GroupFacts) != nil:
-		mc.Judge(about, action.MachineHold, why, *mc.Foreign(g.GroupFacts))
+		judge(action.MachineHold, why, *mc.Foreign(g.GroupFacts))
 	case mc.deletions.rests(g) != nil:
-		mc.Judge(about, action.MachineHold, why, *mc.deletions.rests(g))
+		judge(action.MachineHold, why, *mc.deletions.rests(g))
 	case mc.growth.Failures.Inspected(g.Order, in) != nil:
-		mc.Judge(about, action.MachineHold, why, *mc.growth.Failures.Inspected(g.Order, in))
+		judge(action.MachineHold, why, *mc.growth.Failures.Inspected(g.Order, in))
 	case mc.Needed(g.GroupFacts, mc.Unregistered(in), g.Contract.Leave, 1) != nil:
-		mc.Judge(about, action.MachineHold, why, *mc.Needed(g.GroupFacts, mc.Unregistered(in), g.Contract.Leave, 1))
+		judge(action.MachineHold, why, *mc.Needed(g.GroupFacts, mc.Unregistered(in), g.Contract.Leave, 1))
 	default:
 		e := mc.Unregistered(in)
 		if r := e.May(g.Contract.Leave); r != nil {
-			mc.Judge(about, action.MachineHold, append([]reason.Reason{why}, mc.HeldBy(about, g.GroupFacts, r)...)...)
+			judge(action.MachineHold, append([]reason.Reason{why}, mc.HeldBy(about, g.GroupFacts, r)...)...)
 			return
 		}
 		mc.removes(g, e, action.Leaving{Machine: in.Machine(), Because: why})
 		mc.traffic.lose(g, e)
-		mc.Judge(about, action.MachineDeleting, why)
+		judge(action.MachineDeleting, why)
 	}
 }
 
