@@ -58,6 +58,7 @@ func root() *cobra.Command {
 	// The Kubernetes components that are linked in declare flags for the whole process; they are not the playground's.
 	pflag.CommandLine = pflag.NewFlagSet(os.Args[0], pflag.ContinueOnError)
 	o := options{script: fullStory()}
+	var speed float64
 	cmd := &cobra.Command{
 		Use:   "playground",
 		Short: "Play sluice's story on a real Kubernetes control plane and a simulated Azure",
@@ -74,6 +75,7 @@ What is said about it at the end is measured from outside: by a watch on pods an
 
 Exit code 0: every check holds; 1: a check failed; 2: the story could not be played; 130: interrupted.`,
 		Example: `  playground                    play the story and clean up
+  playground --idle             no story: a cluster to try things on
   playground --keep             leave everything up for kubectl and sluice until Ctrl-C
   playground --dir=/tmp/story   keep the journal and the logs there`,
 		Args:          cobra.NoArgs,
@@ -81,11 +83,17 @@ Exit code 0: every check holds; 1: a check failed; 2: the story could not be pla
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if speed < 0.1 || speed > 10 {
+				return fmt.Errorf("--speed=%g: give a number from 0.1 to 10", speed)
+			}
+			o.script = o.script.at(speed)
 			return perform(cmd.Context(), o, cmd.OutOrStdout())
 		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.keep, "keep", false, "after the story leave everything up until Ctrl-C, and print commands to look around with")
+	f.BoolVar(&o.idle, "idle", false, "play no story: leave everything up for your own kubectl until Ctrl-C")
+	f.Float64Var(&speed, "speed", 1, "how fast machines boot, Jobs run and idle machines go: 0.5 is half as fast, for who watches the page")
 	f.StringVar(&o.dir, "dir", "", "directory for the journal, the logs and the kubeconfig, new or empty; it stays. Empty: a temporary one, kept only when the story fails")
 	f.IntVarP(&o.verbosity, "v", "v", 0, "verbosity of sluice's log file; 4 and above: debug")
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {

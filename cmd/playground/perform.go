@@ -29,6 +29,9 @@ func perform(ctx context.Context, o options, w io.Writer) (err error) {
 		return err
 	}
 	p.greet(n)
+	if p.idle {
+		return p.wait(user, ctx, n)
+	}
 	f, err := p.play(ctx, n)
 	if err != nil {
 		return err
@@ -41,16 +44,24 @@ func perform(ctx context.Context, o options, w io.Writer) (err error) {
 		n.line("\nThe story came out wrong, after %s.", n.stamp())
 	}
 	if p.keep {
-		p.invite(n)
-		<-ctx.Done()
-		if user.Err() == nil {
-			return context.Cause(ctx)
+		if err := p.wait(user, ctx, n); err != nil {
+			return err
 		}
-		n.line("Taking everything down.")
 	}
 	if !good {
 		return errWrong
 	}
+	return nil
+}
+
+// wait leaves everything up until the user ends it; the error is why it ended before.
+func (p *playground) wait(user, ctx context.Context, n *narrator) error {
+	p.invite(n)
+	<-ctx.Done()
+	if user.Err() == nil {
+		return context.Cause(ctx)
+	}
+	n.line("Taking everything down.")
 	return nil
 }
 
@@ -69,6 +80,7 @@ func (p *playground) play(ctx context.Context, n *narrator) (*facts, error) {
 // greet says where everything is.
 func (p *playground) greet(n *narrator) {
 	n.say("the control plane, Azure and sluice are up")
+	n.line("         the page     %s/", p.sluiceURL)
 	n.line("         kubeconfig   %s", p.plane.Kubeconfig())
 	n.line("         metrics      %s/metrics", p.sluiceURL)
 	n.line("         logs         %s", filepath.Join(p.dir, "*.log"))

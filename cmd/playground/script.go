@@ -11,6 +11,7 @@ import (
 type options struct {
 	dir       string // as given; "" for a temporary one
 	keep      bool
+	idle      bool // play no story
 	verbosity int
 	script    script
 }
@@ -43,4 +44,16 @@ func fullStory() script {
 		// One more, and half of them would wait ten minutes after all are deleted together (S-45).
 		bursts: 11, job: 75 * time.Second, quiet: time.Minute, patience: 2 * time.Minute,
 	}
+}
+
+// at is the script at another speed. What is measured, such as a quiet minute, stays as it is.
+func (s script) at(speed float64) script {
+	if speed == 1 {
+		return s
+	}
+	scaled := func(d time.Duration) time.Duration { return time.Duration(float64(d) / speed) }
+	s.boot, s.remove = azuresim.Lognormal(scaled(6*time.Second), 0.2), azuresim.Lognormal(scaled(4*time.Second), 0.2)
+	s.unneeded, s.afterAdd, s.afterTaint = scaled(s.unneeded), scaled(s.afterAdd), scaled(s.afterTaint)
+	s.job, s.patience = scaled(s.job), scaled(s.patience)
+	return s
 }
