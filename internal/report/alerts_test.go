@@ -47,7 +47,7 @@ func everything(t *testing.T) map[string]*dto.MetricFamily {
 	}()
 	name := regexp.MustCompile(`fqName: "(sluice_\w+)"`)
 	for d := range described {
-		if found := name.FindStringSubmatch(d.String()); found != nil && all[found[1]] == nil {
+		if found := name.FindStringSubmatch(d.String()); len(found) > 0 && all[found[1]] == nil {
 			t.Errorf("%s has no series here: nothing holds its name, its labels and its help", found[1])
 		}
 	}
