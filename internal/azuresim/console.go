@@ -20,7 +20,7 @@ const consoleValid = 120 * time.Minute
 // retrieveConsole answers the action retrieveBootDiagnosticsData: addresses that anybody may read who has them. A model that switches boot
 // diagnostics off has none; the code of that refusal is assumed.
 func (q *request) retrieveConsole(i *instance) answer {
-	profile := any(i.model["properties"])
+	profile := i.model["properties"]
 	if i.uniform() {
 		profile = dig(i.set.model, "properties", "virtualMachineProfile")
 	}

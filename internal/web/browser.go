@@ -196,7 +196,7 @@ func (s *Server) present() (*cycle, error) {
 		}
 		return nil, errors.New(words)
 	}
-	return nil, errors.New("No cycle has been completed by this process yet. The log says why when that lasts.") //nolint:staticcheck // a sentence on a page
+	return nil, errors.New("No cycle has been completed by this process yet. The log says why when that lasts.") //nolint:staticcheck,revive // a sentence on a page
 }
 
 func (s *Server) timeline() *timeline.Timeline {
@@ -250,7 +250,7 @@ func (s *Server) whyPage(r request) answered {
 	why, err := page.NewWhy(r.entry, about)
 	var missing *report.NotFoundError
 	if errors.As(err, &missing) {
-		if old, entry := s.gone(r, about); old != nil {
+		if old, entry := s.gone(about); old != nil {
 			why, err = page.NewWhy(entry, about)
 			why.X.Gone = r.frame.Time
 		}
@@ -274,7 +274,7 @@ func (s *Server) whyPage(r request) answered {
 }
 
 // gone is the last cycle that knew a thing which is gone, where that is remembered and can be read.
-func (s *Server) gone(r request, about reason.Ref) (*cycle, journal.Entry) {
+func (s *Server) gone(about reason.Ref) (*cycle, journal.Entry) {
 	for _, f := range s.timeline().Find(about.Name, 20) {
 		if f.Ref == about && !f.Gone.IsZero() {
 			if c, err := s.past(f.Gone.Add(-time.Millisecond).UTC().Format(time.RFC3339Nano)); err == nil {

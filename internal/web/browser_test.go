@@ -148,7 +148,7 @@ func TestAStreamTellsOfEachCycle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // only read
+	defer answer.Body.Close()
 	lines := bufio.NewScanner(answer.Body)
 	next := func(want string) {
 		t.Helper()
