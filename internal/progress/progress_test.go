@@ -84,7 +84,7 @@ func TestAFileIsNoTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer null.Close() //nolint:errcheck // it is only written to
+	defer null.Close()                           //nolint:errcheck // it is only written to
 	if Terminal(null) || Width(null) != narrow { // a character device, as terminals are
 		t.Errorf("%s is a terminal of %d columns", os.DevNull, Width(null))
 	}
