@@ -105,9 +105,11 @@ func (s *settings) explain(ctx context.Context, o app.Options, about reason.Ref,
 			return x, err
 		}
 		defer func() {
-			if why == nil {
-				_, _ = io.WriteString(stderr, decidedHere(none))
+			if why != nil {
+				why = none.besides(why)
+				return
 			}
+			_, _ = io.WriteString(stderr, decidedHere(none))
 		}()
 	}
 	entry, err := s.once(ctx, o, stderr)

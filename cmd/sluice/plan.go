@@ -135,9 +135,11 @@ func (s *settings) plan(ctx context.Context, o app.Options, w whom, here bool, s
 			return made, err
 		}
 		defer func() {
-			if why == nil {
-				_, _ = io.WriteString(stderr, decidedHere(none))
+			if why != nil {
+				why = none.besides(why)
+				return
 			}
+			_, _ = io.WriteString(stderr, decidedHere(none))
 		}()
 	}
 	entry, err := s.once(ctx, o, stderr)

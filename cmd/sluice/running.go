@@ -20,6 +20,7 @@ import (
 
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/kube"
+	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/setting"
 )
 
@@ -60,10 +61,22 @@ func decides(f *pflag.FlagSet) (first string) {
 	return first
 }
 
-// noSluice says why no running sluice can be asked.
+// noSluice says why no running sluice can be asked; "" where the API server is not known either.
 type noSluice struct{ why string }
 
 func (n *noSluice) Error() string { return n.why }
+
+// besides is an error of the process that decides in its place.
+func (n *noSluice) besides(err error) error {
+	var missing *report.NotFoundError
+	switch {
+	case n.why == "":
+		return err
+	case errors.As(err, &missing):
+		return fmt.Errorf("%w; no running sluice is asked (%s), and the default flags are assumed here", err, n.why)
+	}
+	return fmt.Errorf("no running sluice is asked (%s), and this process cannot decide: %w", n.why, err)
+}
 
 // here says whether a question is to be decided by this process. It is where flags say how to decide, and where no sluice is to be asked; ask says
 // where it is because none runs.
@@ -96,7 +109,7 @@ func (s *settings) ask(ctx context.Context, w whom, page string, query url.Value
 	}
 	config, err := s.kube()
 	if err != nil {
-		return &noSluice{err.Error()}
+		return &noSluice{} // who decides here says the same
 	}
 	if config.Timeout == 0 {
 		config.Timeout = answerWithin
@@ -114,7 +127,7 @@ func (s *settings) ask(ctx context.Context, w whom, page string, query url.Value
 	case err == nil || !errors.As(err, &none):
 		return err
 	case w.server != "":
-		return fmt.Errorf("--server=%s: %w", w.server, err)
+		return fmt.Errorf("--server=%s: %s", w.server, none.why)
 	}
 	return p.askElsewhere(ctx, config, namespace, none, page, query, v)
 }
@@ -231,7 +244,7 @@ func leaseholder(ctx context.Context, client kubernetes.Interface, namespace str
 	if strings.Contains(process, "-") {
 		return "", fmt.Sprintf("lease %s is held by a cluster-autoscaler on %s", name, host) // whose processes have a UUID
 	}
-	return holder, fmt.Sprintf("the sluice that leads runs on %s, outside of the cluster: name its address with --server", host)
+	return holder, fmt.Sprintf("the sluice that leads runs on host %s, to which no service leads: name its address with --server", host)
 }
 
 // decidedHere says that no running sluice was asked, why, and by which flags this process has decided.

@@ -202,7 +202,7 @@ func TestWithoutARunningSluiceTheFlagsAreSaid(t *testing.T) {
 		"none":                  {nil, nil, "there is no service kube-system/sluice, and there is no lease kube-system/cluster-autoscaler"},
 		"not Ready":             {nil, unavailable(`no endpoints available for service "http:sluice:8085"`), "no pod of service kube-system/sluice is Ready"},
 		"behind a policy":       {nil, unavailable("error trying to reach service: dial tcp 10.0.0.9:8085: i/o timeout"), "i/o timeout"},
-		"beside a server":       {held("server-1_0a0a0a0a_0b0b0b0b", time.Second), nil, "runs on server-1, outside of the cluster: name its address with --server"},
+		"beside a server":       {held("server-1_0a0a0a0a_0b0b0b0b", time.Second), nil, "runs on host server-1, to which no service leads: name its address with --server"},
 		"cluster-autoscaler":    {held("ca-x2x_1d6a0e2c-0000-4000-8000-000000000000", time.Second), nil, "held by a cluster-autoscaler on ca-x2x"},
 		"one that is long gone": {held("server-1_0a0a0a0a_0b0b0b0b", 48*time.Hour), nil, "nobody has renewed lease"},
 	} {
