@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/reason"
 	"sluice.dev/sluice/setting"
@@ -40,7 +41,7 @@ func (s *settings) complete(ctx context.Context, w whom, kind reason.Kind, begun
 			name = short
 		}
 		if v.Subject.Kind == kind && strings.HasPrefix(name, begun) {
-			names = append(names, name+"\t"+string(v.Outcome))
+			names = append(names, report.Printable(name)+"\t"+report.Printable(string(v.Outcome)))
 		}
 	}
 	slices.Sort(names)

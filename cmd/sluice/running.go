@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -114,6 +115,8 @@ func (s *settings) ask(ctx context.Context, w whom, page string, query url.Value
 	if config.Timeout == 0 {
 		config.Timeout = answerWithin
 	}
+	ctx, cancel := context.WithTimeout(ctx, config.Timeout)
+	defer cancel()
 	p := proxied{token: w.token, scheme: "http"}
 	if p.client, err = rest.HTTPClientFor(config); err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
@@ -152,7 +155,7 @@ func (p proxied) ask(ctx context.Context, namespace, service, port, page string,
 		if !so {
 			break
 		}
-		if host, _, _ := strings.Cut(leader, "_"); host != "" && n < 2 {
+		if host, _, _ := strings.Cut(leader, "_"); n < 2 && len(validation.IsDNS1123Subdomain(host)) == 0 { // else it could be any path of the API server
 			// Without a number the API server takes the pod's first port. A pod in the host's network has another name: its service is asked again.
 			direct, err := p.door(namespace, "pods", host, "").get(ctx, page, query)
 			if _, also := direct.standsBy(); err == nil && direct.ofAPIServer() == nil && !also {

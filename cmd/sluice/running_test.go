@@ -88,11 +88,13 @@ func (f *farm) through(p *proxying, line ...string) said {
 	return sluice(f.t.Context(), append(flags, "--kubeconfig="+kubeconfig(f.t, f.serve(p)))...)
 }
 
-// TestPlanAndExplainAskTheRunningSluice, which has its own flags, and whose answers are the same whichever way they come.
+// TestPlanAndExplainAskTheRunningSluice, which has its own flags, and whose answers are the same whichever way they come: through the API server, at its
+// address and from its journal.
 func TestPlanAndExplainAskTheRunningSluice(t *testing.T) {
 	f := newFarm(t)
 	f.pod("web")
-	r := f.run("--dry-run", "--scan-interval=10m")
+	journal := file(t, "journal", "")
+	r := f.run("--dry-run", "--scan-interval=10m", "--journal="+journal)
 	r.until("/readyz", func() bool { return r.answers("/readyz") })
 	p := &proxying{behind: map[string]http.Handler{"services/http:sluice:8085": to(t, r.address)}}
 	for _, question := range [][]string{
@@ -101,6 +103,12 @@ func TestPlanAndExplainAskTheRunningSluice(t *testing.T) {
 		got, direct := f.through(p, question...), sluice(t.Context(), append(question, "--server="+r.address)...)
 		if got != direct || got.out == "" || got.complaint != "" {
 			t.Errorf("%q: %+v\nat its address: %+v", question, got, direct)
+		}
+	}
+	for _, about := range [][]string{{"explain", "pod", "web"}, {"explain", "group", "agents"}, {"explain", "node", "agents000000"}, {"explain", "instance", "agents/0"}} {
+		got, recorded := f.through(p, about...), sluice(t.Context(), append(about, "--journal="+journal, "--cycle=1")...)
+		if !strings.Contains(got.out, ", cycle 1 ") || got != recorded {
+			t.Errorf("%q: %+v\nfrom the journal: %+v", about, got, recorded)
 		}
 	}
 	f.through(p, "plan").expect(t, exitActs, "grow group agents 1 -> 2", "dry run")
@@ -127,6 +135,13 @@ func TestAReplicaThatStandsByLeadsToTheOneThatLeads(t *testing.T) {
 		}
 		standby("sluice-b_0a0a0a0a_1").ServeHTTP(w, r)
 	})
+	elsewhere := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if times++; times%4 == 0 {
+			leader.ServeHTTP(w, r)
+			return
+		}
+		standby("../../kube-system/pods/http:sluice-b:/proxy?_1").ServeHTTP(w, r)
+	})
 	const service, pod = "services/http:sluice:8085", "pods/http:sluice-b:"
 	for name, c := range map[string]struct {
 		behind map[string]http.Handler
@@ -136,6 +151,7 @@ func TestAReplicaThatStandsByLeadsToTheOneThatLeads(t *testing.T) {
 	}{
 		"the pod by name":             {map[string]http.Handler{service: standby("sluice-b_0a0a0a0a_1"), pod: leader}, nil, 2, ""},
 		"the pod is not hers":         {map[string]http.Handler{service: turns}, map[string]metav1.Status{pod: forbidden}, 6, ""},
+		"the leader is no host":       {map[string]http.Handler{service: elsewhere}, nil, 4, ""},
 		"the host bears no pod":       {map[string]http.Handler{service: turns}, nil, 6, ""},
 		"the leader has changed":      {map[string]http.Handler{service: turns, pod: standby("sluice-c_0a0a0a0a_1")}, nil, 6, ""},
 		"nobody is known to lead":     {map[string]http.Handler{service: standby("")}, nil, 10, "none is known to lead"},
@@ -229,7 +245,13 @@ func TestWhoMayNotAskIsToldTheRight(t *testing.T) {
 	f.through(p, "explain", "pod", "web").complains(t, "services/proxy", "sluice-reader")
 	p.says = map[string]metav1.Status{"services/http:sluice:8085": {Reason: metav1.StatusReasonUnauthorized, Code: http.StatusUnauthorized, Message: "Unauthorized"}}
 	f.through(p, "plan").complains(t, "check the token or certificate in the kubeconfig")
-	for what, says := range map[string]http.Handler{"older": http.NotFoundHandler(), "html": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) })} {
+	away := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/elsewhere" {
+			t.Error("a redirect was followed")
+		}
+		http.Redirect(w, r, "/api/v1/namespaces/kube-system/services/http:sluice:8085/proxy/elsewhere", http.StatusFound)
+	})
+	for what, says := range map[string]http.Handler{"redirect": away, "older": http.NotFoundHandler(), "html": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) })} {
 		p.behind = map[string]http.Handler{"services/http:sluice:8085": says}
 		t.Log(what)
 		f.through(p, "plan").complains(t, "service kube-system/sluice", "sluice")

@@ -37,6 +37,13 @@ type reply struct {
 	body   []byte
 }
 
+// straight is a client that follows no redirect: whoever answers in sluice's place would have tokens sent elsewhere.
+func straight(c *http.Client) *http.Client {
+	own := *c
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &own
+}
+
 // get asks for a page.
 func (d door) get(ctx context.Context, page string, query url.Values) (reply, error) {
 	at := d.at.JoinPath(page)
@@ -48,7 +55,7 @@ func (d door) get(ctx context.Context, page string, query url.Values) (reply, er
 	if d.token != "" {
 		req.Header.Set(d.header, "Bearer "+d.token)
 	}
-	resp, err := d.client.Do(req)
+	resp, err := straight(d.client).Do(req)
 	if err != nil {
 		return reply{}, err
 	}
