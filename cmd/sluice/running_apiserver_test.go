@@ -112,7 +112,7 @@ func TestARealAPIServerLeadsToSluice(t *testing.T) {
 		meta := metav1.ObjectMeta{Name: name}
 		_, err := admin.CoreV1().Services(deploy.Namespace).Create(t.Context(), &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 8085}}}}, metav1.CreateOptions{})
 		must(t, err)
-		_, err = admin.CoreV1().Endpoints(deploy.Namespace).Create(t.Context(), &corev1.Endpoints{ObjectMeta: meta, Subsets: []corev1.EndpointSubset{{ //nolint:staticcheck // the proxy reads no EndpointSlices
+		_, err = admin.CoreV1().Endpoints(deploy.Namespace).Create(t.Context(), &corev1.Endpoints{ObjectMeta: meta, Subsets: []corev1.EndpointSubset{{
 			Addresses: []corev1.EndpointAddress{{IP: host, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: deploy.Namespace, Name: pod}}},
 			Ports:     []corev1.EndpointPort{{Name: "http", Port: port}},
 		}}}, metav1.CreateOptions{})
