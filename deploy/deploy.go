@@ -24,6 +24,11 @@ var Deployment []byte
 //go:embed web-authorization.yaml
 var WebAuthorization []byte
 
+// Reader is the Role of those who ask the running sluice through the API server, as YAML document.
+//
+//go:embed reader.yaml
+var Reader []byte
+
 // AzureRole is the definition of an Azure role with exactly the actions that sluice uses on scale sets, as az role definition create takes it.
 // AzureRolePools is that of what it uses besides on availability sets. Their assignable scope is a placeholder: the subscription
 // 00000000-0000-0000-0000-000000000000.

@@ -57,6 +57,7 @@ looked at; 2: error.`,
 	}
 	f := cmd.Flags()
 	s.add(f)
+	s.addContext(f)
 	app.BindAs(f, "namespace", &o.Namespace, "namespace of the lease and the status ConfigMap")
 	statusName(f, &o)
 	app.BindAs(f, "leader-elect-resource-name", &o.Election.Name, "name of the lease")

@@ -48,6 +48,8 @@ type settings struct {
 
 	verbosity int
 	logFormat string
+
+	overrides clientcmd.ConfigOverrides // of the kubeconfig, by kubectl's flags
 }
 
 // add declares the flags. Their names and meanings are cluster-autoscaler's where it has them.
@@ -109,13 +111,24 @@ func (s *settings) azure(log *slog.Logger) (azure.Options, error) {
 	return o, nil
 }
 
-// kube finds the API server.
-func (s *settings) kube() (*rest.Config, error) {
+// client reads where the API server is. The error names a kubeconfig that could say so and cannot be read.
+func (s *settings) client() (config clientcmd.ClientConfig, hidden error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = s.kubeconfig
-	hidden := orUsual(rules, s.kubernetes)
+	hidden = orUsual(rules, s.kubernetes)
 	rules.WarnIfAllMissing = false // it is the error below
-	c, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{ClusterInfo: api.Cluster{Server: s.kubernetes}}).ClientConfig()
+	overrides := s.overrides
+	overrides.ClusterInfo = api.Cluster{Server: s.kubernetes}
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &overrides), hidden
+}
+
+// kube finds the API server.
+func (s *settings) kube() (*rest.Config, error) {
+	if err := s.checkOverrides(); err != nil {
+		return nil, err
+	}
+	config, hidden := s.client()
+	c, err := config.ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err) && hidden != nil:
 		return nil, hidden

@@ -17,6 +17,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/kube"
+	"sluice.dev/sluice/reason"
 )
 
 // ends are the flags that say until when something is to be so.
@@ -58,6 +59,7 @@ type operator struct{ settings }
 func (h *operator) add(cmd *cobra.Command) {
 	h.contentType = runtime.ContentTypeJSON // they have no flag for it
 	app.Bind(cmd.Flags(), map[string]any{"kubeconfig": &h.kubeconfig})
+	h.addKubectl(cmd.Flags())
 }
 
 func (h *operator) connect() (kube.Operator, error) {
@@ -96,6 +98,7 @@ every replica and every restart of sluice knows of it. "sluice explain group GRO
 			return h.pause(cmd, args, until)
 		},
 	}
+	cmd.ValidArgsFunction = h.completeName(reason.KindGroup)
 	h.add(cmd)
 	e.add(cmd)
 	return cmd
@@ -111,6 +114,7 @@ func resumeCommand() *cobra.Command {
 		Args:    arguments(0, 1, "at most one node group, such as: sluice resume agents"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return h.pause(cmd, args, time.Time{}) },
 	}
+	cmd.ValidArgsFunction = h.completeName(reason.KindGroup)
 	h.add(cmd)
 	return cmd
 }
@@ -135,6 +139,7 @@ every replica and every restart of sluice knows of it. It cannot be taken back: 
 		Args:    arguments(0, 1, "at most one node group, such as: sluice acknowledge agents"),
 		RunE:    h.acknowledge,
 	}
+	cmd.ValidArgsFunction = h.completeName(reason.KindGroup)
 	h.add(cmd)
 	return cmd
 }
@@ -299,6 +304,7 @@ cluster-autoscaler.kubernetes.io/scale-down-disabled=true keeps a node without a
 			return h.tell(cmd, kube.Operator.Hold, args[0], until, fmt.Sprintf("node %s is held until %s%s", args[0], until.Format(time.RFC3339), fromNow(time.Now(), until.Format(time.RFC3339))))
 		},
 	}
+	cmd.ValidArgsFunction = h.completeName(reason.KindNode)
 	h.add(cmd)
 	e.add(cmd)
 	return cmd
@@ -316,6 +322,7 @@ func releaseCommand() *cobra.Command {
 			return h.tell(cmd, kube.Operator.Hold, args[0], time.Time{}, fmt.Sprintf("node %s is not held now", args[0]))
 		},
 	}
+	cmd.ValidArgsFunction = h.completeName(reason.KindNode)
 	h.add(cmd)
 	return cmd
 }
@@ -342,6 +349,7 @@ drained before that is taken back. "sluice undrain" takes the node back until it
 			return h.tell(cmd, kube.Operator.Drain, args[0], time.Now(), fmt.Sprintf("sluice is asked to drain node %s and delete its machine; sluice explain node %s says how far it is%s", args[0], args[0], note))
 		},
 	}
+	cmd.ValidArgsFunction = h.completeName(reason.KindNode)
 	h.add(cmd)
 	return cmd
 }
@@ -358,6 +366,7 @@ func undrainCommand() *cobra.Command {
 			return h.tell(cmd, kube.Operator.Drain, args[0], time.Time{}, fmt.Sprintf("sluice is not asked to drain node %s any more", args[0]))
 		},
 	}
+	cmd.ValidArgsFunction = h.completeName(reason.KindNode)
 	h.add(cmd)
 	return cmd
 }

@@ -28,7 +28,7 @@ each action about it with what became of it. It need not be there any more.`,
   sluice history pod default/web-7d9f --journal=journal.jsonl --since=2h`,
 		Args: arguments(2, 2, "a kind and a name, such as: sluice history node agents000003"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			about, err := question(args, format, namespace)
+			about, err := question(args, format, func() string { return namespace })
 			if err != nil {
 				return err
 			}

@@ -56,7 +56,7 @@ func TestPlanOfWhatCannotBeReadIsNoAllClear(t *testing.T) {
 func TestPlanWithoutAGroupSaysSo(t *testing.T) {
 	f := newFarm(t)
 	f.pod("web")
-	got := sluice(t.Context(), slices.DeleteFunc(f.args("plan"), func(arg string) bool { return arg == "--nodes=0:3:agents" })...)
+	got := sluice(t.Context(), append(slices.DeleteFunc(f.args("plan"), func(arg string) bool { return arg == "--nodes=0:3:agents" }), "--server=none")...)
 	got.expect(t, exitActs, "none is managed", "NoGroupFound")
 	if want := "sluice: no node group is found: give a scale set the tags cluster-autoscaler-enabled=true, min and max"; !strings.HasPrefix(got.complaint, want) {
 		t.Errorf("standard error does not begin %q:\n%s", want, got.complaint)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	_ "time/tzdata" // schedules name time zones, and a container may have none
@@ -34,7 +33,7 @@ func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := execute(ctx, root(), commandLine(os.Args))
+	code := execute(ctx, underName(root(), os.Args[0]), commandLine(os.Args))
 	stop()
 	os.Exit(code)
 }
@@ -43,14 +42,20 @@ func main() {
 const incumbent = "cluster-autoscaler"
 
 // commandLine is what the program was called with, verb first. Flags without a verb are those of run, and so is nothing at all under
-// cluster-autoscaler's name: its manifests name no verb. Alone, --version stays the program's, and so does --help under its own name.
+// cluster-autoscaler's name: its manifests name no verb. Alone, --version stays the program's, and so does --help under its own name. kubectl's plugin
+// wants a verb.
 func commandLine(called []string) []string {
 	if len(called) == 0 {
 		return nil
 	}
 	args := called[1:]
-	theirs := strings.TrimSuffix(filepath.Base(called[0]), ".exe") == incumbent
+	name := calledBy(called[0])
+	theirs := name == incumbent
 	switch {
+	case name == plugin:
+		return args // kubectl's flags may stand before the verb
+	case name == completer:
+		return append([]string{cobra.ShellCompRequestCmd}, args...)
 	case len(args) == 0 && !theirs, len(args) > 0 && !strings.HasPrefix(args[0], "-"):
 		return args
 	case len(args) == 1 && (args[0] == "--version" || !theirs && (args[0] == "--help" || args[0] == "-h")):

@@ -25,50 +25,64 @@ import (
 func planCommand() *cobra.Command {
 	var s settings
 	var o app.Options
+	var w whom
 	var format string
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Say what one cycle would do now, and why; write nothing",
-		Long: `Read the cluster and Azure once, decide as "sluice run" would with the same flags, and print it. Nothing is
-written anywhere. What nodes have taught a running sluice, and which machines of groups never joined, is read from its status ConfigMap;
+		Long: `Print what the running sluice decided in its last cycle, with its own flags and all it has learned. It is asked through the API
+server, which needs the rights of deploy/reader.yaml, or at --server.
+
+Where none runs, with --server=none, or with flags that say how to decide: read the cluster and Azure once, decide as "sluice run" would with
+the same flags, and print it. Nothing is written anywhere. What nodes have taught a running sluice, and which machines of groups never joined, is read from its status ConfigMap;
 the plan says where that cannot be. How long nodes have been idle is known to a running sluice only: a plan made by this
 command shows idle nodes as having just become so.
 
 Exit code 0: nothing to do; 1: it would act, or no node group is found; 2: error, also when no node group can be read.`,
-		Example: "  sluice plan --nodes=1:10:agents\n  sluice plan --nodes=1:10:agents -o json",
+		Example: "  sluice plan\n  sluice plan --context=prod -o json\n  sluice plan --nodes=1:10:agents",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkFormat(format); err != nil {
 				return err
 			}
-			entry, err := s.once(cmd.Context(), o, cmd.ErrOrStderr())
+			here, err := w.here(cmd.Flags())
 			if err != nil {
 				return err
 			}
-			show := report.Summary
+			w.namespace = o.Namespace
+			made, err := s.plan(cmd.Context(), o, w, here, cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			show := made.WriteText
 			if format == "json" {
-				show = report.SummaryJSON
+				show = made.WriteJSON
 			}
-			if err := show(cmd.OutOrStdout(), entry); err != nil {
+			if err := show(cmd.OutOrStdout()); err != nil {
 				return err
 			}
-			if err := sighted(entry); err != nil {
+			if err := sighted(made); err != nil {
 				return err
 			}
-			if len(entry.Seen.Groups) == 0 {
+			if len(made.Groups) == 0 {
 				if _, err := fmt.Fprintln(cmd.ErrOrStderr(), "sluice: "+report.NoGroup()); err != nil {
 					return err
 				}
 				return exit(exitActs)
 			}
-			if len(entry.Plan.Actions) > 0 {
+			if len(made.Deeds) > 0 {
 				return exit(exitActs)
 			}
 			return nil
 		},
 	}
 	s.add(cmd.Flags())
-	app.BindAs(cmd.Flags(), "namespace", &o.Namespace, "namespace of the status ConfigMap and the ConfigMap cluster-autoscaler-priority-expander")
+	s.addKubectl(cmd.Flags())
+	w.add(cmd.Flags())
+	named := pflag.NewFlagSet("", pflag.ContinueOnError)
+	app.BindAs(named, "namespace", &o.Namespace, "namespace of sluice: of its service, the status ConfigMap and the ConfigMap cluster-autoscaler-priority-expander")
+	named.Lookup("namespace").Shorthand = "n"
+	cmd.Flags().AddFlagSet(named)
 	statusName(cmd.Flags(), &o)
 	cmd.Flags().StringVarP(&format, "output", "o", "text", "text or json")
 	takeAll(cmd.Flags(), runCommand().Flags())
@@ -98,9 +112,9 @@ func checkFormat(format string) error {
 }
 
 // sighted refuses to call it nothing to do when Azure showed nothing of any group.
-func sighted(entry journal.Entry) error {
+func sighted(made report.Overview) error {
 	problem := ""
-	for _, g := range entry.Seen.Groups {
+	for _, g := range made.Groups {
 		if g.Problem == "" {
 			return nil
 		}
@@ -110,6 +124,29 @@ func sighted(entry journal.Entry) error {
 		return nil // there is no group
 	}
 	return fmt.Errorf("no node group can be read: %s", problem)
+}
+
+// plan is what the running sluice decided last, or what this process decides once.
+func (s *settings) plan(ctx context.Context, o app.Options, w whom, here bool, stderr io.Writer) (made report.Overview, why error) {
+	if !here {
+		err := s.ask(ctx, w, "api/v1/plan", nil, &made)
+		var none *noSluice
+		if !errors.As(err, &none) {
+			return made, err
+		}
+		defer func() {
+			if why != nil {
+				why = none.besides(why)
+				return
+			}
+			_, _ = io.WriteString(stderr, decidedHere(none))
+		}()
+	}
+	entry, err := s.once(ctx, o, stderr)
+	if err != nil {
+		return made, err
+	}
+	return report.NewOverview(entry), nil
 }
 
 // once reads the live cluster and decides. Its log is for trouble only, and goes to stderr: the answer is what the user asked for.

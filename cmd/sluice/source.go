@@ -1,9 +1,6 @@
 package main
 
 import (
-	"path/filepath"
-	"strings"
-
 	"github.com/spf13/pflag"
 )
 
@@ -11,7 +8,7 @@ import (
 // look for that; else "" for sluice.
 func eventSource(called string, f *pflag.FlagSet) string {
 	compat := f.Lookup("compat")
-	if strings.TrimSuffix(filepath.Base(called), ".exe") == incumbent || compat != nil && compat.Value.String() == "true" {
+	if calledBy(called) == incumbent || compat != nil && compat.Value.String() == "true" {
 		return incumbent
 	}
 	return ""

@@ -116,6 +116,7 @@ func everything() values {
 		"agent":            values{"enabled": true, "nodeSelector": values{"a": "b"}},
 		"capacityGate":     values{"enabled": true},
 		"webAuthorization": values{"enabled": true},
+		"reader":           values{"enabled": true},
 		"image":            values{"pullSecrets": []any{"pull"}},
 		"updateStrategy":   values{"type": "RollingUpdate"},
 		"nodeSelector":     values{"a": "b"},
@@ -200,6 +201,28 @@ func TestFlagsThatNameObjectsMoveTheirRights(t *testing.T) {
 		if strings.Contains(string(text), want) != is {
 			t.Errorf("rights of %s: %v, want %v: %s", want, !is, is, text)
 		}
+	}
+}
+
+// TestReadersReachTheServiceOfTheRelease, and read the lease, by the names that these have.
+func TestReadersReachTheServiceOfTheRelease(t *testing.T) {
+	want := manifest(t, "reader.yaml")[0]
+	if diff := cmp.Diff(bare(want), bare(find(t, mustRender(t, "sluice", "kube-system", values{"reader": values{"enabled": true}}), "Role", "sluice-reader"))); diff != "" {
+		t.Errorf("(-manifest +chart):\n%s", diff)
+	}
+	objects := mustRender(t, "farm", "scaling", values{"reader": values{"enabled": true}, "service": values{"servicePort": 80}, "extraArgs": values{"leader-elect-resource-name": "mine"}})
+	role, service := find(t, objects, "Role", "farm-sluice-reader"), find(t, objects, "Service", "farm-sluice")
+	text, err := json.Marshal(role.Object["rules"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, names := range []string{`["http:farm-sluice:80","https:farm-sluice:80"]`, `["mine"]`} {
+		if !strings.Contains(string(text), names) {
+			t.Errorf("rights to %s are missing: %s", names, text)
+		}
+	}
+	if role.GetNamespace() != "scaling" || service.GetNamespace() != "scaling" {
+		t.Errorf("the role is in %s, the service in %s", role.GetNamespace(), service.GetNamespace())
 	}
 }
 

@@ -117,6 +117,7 @@ func (b build) contents() ([]entry, error) {
 		files = append(files, entry{name: name, content: content})
 		return err
 	}
+	archives := map[string]entry{}
 	for _, architecture := range architectures {
 		bill, err := os.ReadFile(b.of(architecture, "sluice.cdx.json"))
 		if err := add("sluice_"+number+"_linux_"+architecture+".cdx.json", bill, err); err != nil {
@@ -126,6 +127,7 @@ func (b build) contents() ([]entry, error) {
 		if err := add("sluice_"+number+"_linux_"+architecture+".tar.gz", archive, err); err != nil {
 			return nil, err
 		}
+		archives[architecture] = files[len(files)-1]
 	}
 	parts, err := tree(b.layout(), "")
 	if err != nil {
@@ -138,6 +140,9 @@ func (b build) contents() ([]entry, error) {
 	chart, err := b.chart(number)
 	if err := add("sluice-"+number+".tgz", chart, err); err != nil {
 		return nil, err
+	}
+	if b.url != "" {
+		files = append(files, entry{name: krewFile, content: b.krew(archives)})
 	}
 	slices.SortFunc(files, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	return files, nil

@@ -26,6 +26,7 @@ type build struct {
 	revision string // the commit
 	goes     string // the version of Go that built the binaries
 	made     time.Time
+	url      string // where the files are published, "" where nobody knows: krew's manifest names it
 }
 
 // released is the form of a version that has a tag.
@@ -46,6 +47,7 @@ func run(args []string, out io.Writer) error {
 	f.StringVar(&b.dist, "dist", "bin/dist", "folder with linux-ARCH/sluice and linux-ARCH/sluice.cdx.json")
 	f.StringVar(&b.version, "version", "", "version, such as v0.1.0")
 	f.StringVar(&b.revision, "revision", "", "commit that was built")
+	f.StringVar(&b.url, "url", "", "https address of the folder where the files are published; without one there is no manifest for krew")
 	f.Int64Var(&epoch, "epoch", 0, "time of that commit in seconds since 1970")
 	f.Usage = func() {
 		_, _ = fmt.Fprintln(f.Output(), "usage: release [flags] image | assets")
@@ -57,6 +59,9 @@ func run(args []string, out io.Writer) error {
 	b.made = time.Unix(epoch, 0).UTC()
 	if b.version == "" || b.revision == "" || epoch == 0 {
 		return errors.New("give --version, --revision and --epoch")
+	}
+	if b.url != "" && !strings.HasPrefix(b.url, "https://") {
+		return fmt.Errorf("--url=%s: give an https address", b.url)
 	}
 	switch f.Arg(0) {
 	case "image":

@@ -4,9 +4,13 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +19,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
+	"sigs.k8s.io/krew/pkg/index"
+	"sigs.k8s.io/yaml"
 )
 
 // example is a build of binaries that are none, in a folder of its own.
@@ -23,6 +29,7 @@ func example(t *testing.T) build {
 	dir := t.TempDir()
 	b := build{
 		root: filepath.Join(dir, "root"), dist: filepath.Join(dir, "dist"), version: "v1.2.3", revision: strings.Repeat("ab", 20), goes: "go1.26.0", made: time.Unix(1_800_000_000, 0).UTC(),
+		url: "https://example.org/v1.2.3/",
 	}
 	write := func(name, text string) {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -224,5 +231,56 @@ func unpack(t *testing.T, r io.Reader) map[string]packedFile {
 			t.Fatal(err)
 		}
 		files[h.Name] = packedFile{*h, string(content)}
+	}
+}
+
+// TestKrewAcceptsTheManifest by its own rules, and knows every field of it. Each archive has what the manifest takes from it, under the digest that it names.
+func TestKrewAcceptsTheManifest(t *testing.T) {
+	b := example(t)
+	if _, err := b.image(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.assets(); err != nil {
+		t.Fatal(err)
+	}
+	assets := filepath.Join(b.dist, "assets")
+	manifest := filepath.Join(assets, krewFile)
+	validate := exec.CommandContext(t.Context(), "go", "tool", "validate-krew-manifest", "-manifest", manifest, "-skip-install")
+	if said, err := validate.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, said)
+	}
+	text, err := os.ReadFile(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plugin index.Plugin
+	if err := yaml.UnmarshalStrict(text, &plugin); err != nil {
+		t.Fatal(err)
+	}
+	if len(plugin.Spec.Platforms) != len(architectures) || plugin.Spec.Version != b.version {
+		t.Errorf("%d platforms of version %s", len(plugin.Spec.Platforms), plugin.Spec.Version)
+	}
+	for _, p := range plugin.Spec.Platforms {
+		name, below := strings.CutPrefix(p.URI, "https://example.org/v1.2.3/")
+		archive, err := os.ReadFile(filepath.Join(assets, name))
+		if err != nil || !below || !strings.HasSuffix(name, "_"+p.Selector.MatchLabels["arch"]+".tar.gz") {
+			t.Fatalf("%s for %v: %v", p.URI, p.Selector.MatchLabels, err)
+		}
+		if sum := fmt.Sprintf("%x", sha256.Sum256(archive)); sum != p.Sha256 {
+			t.Errorf("%s has %s, and the manifest %s", name, sum, p.Sha256)
+		}
+		unzipped, err := gzip.NewReader(bytes.NewReader(archive))
+		if err != nil {
+			t.Fatal(err)
+		}
+		inside := unpack(t, io.NopCloser(unzipped))
+		for _, f := range p.Files {
+			if _, has := inside[f.From]; !has {
+				t.Errorf("%s has no %s", name, f.From)
+			}
+		}
+		if got := inside[p.Files[0].From]; path.Base(p.Files[0].From) != p.Bin || got.Mode != 0o755 {
+			t.Errorf("%s is linked, and %s taken with mode %o", p.Bin, p.Files[0].From, got.Mode)
+		}
 	}
 }

@@ -32,6 +32,7 @@ type dated struct {
 	unread   error     // of the last read
 	refused  error     // of the last write, nil when another replica was faster or has the lease since
 	renewed  time.Time // by another holder, as last read
+	leads    string    // the holder, as last read
 }
 
 // errTaken keeps client-go from taking back a lease that another process has had meanwhile.
@@ -44,9 +45,12 @@ func (d *dated) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []
 	defer d.mu.Unlock()
 	now := time.Now()
 	d.unread = err
+	if err == nil {
+		d.leads = r.HolderIdentity
+	}
 	switch {
 	case apierrors.IsNotFound(err):
-		d.unread, d.answered = nil, now // it is made next
+		d.unread, d.answered, d.leads = nil, now, "" // it is made next
 		if d.ran(now) {
 			return nil, nil, d.give(now)
 		}
@@ -84,6 +88,13 @@ func (d *dated) free(r *resourcelock.LeaderElectionRecord, now time.Time, again 
 		return ended > 0
 	}
 	return ended > wrong && again
+}
+
+// leader is who held the lease when it was last read; "" for nobody.
+func (d *dated) leader() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.leads
 }
 
 // ran says whether this process has had the lease, and it has run out. mu is held.

@@ -203,6 +203,13 @@ func TestALeaseSaysWhyItCannotBeHad(t *testing.T) {
 		want(name+"cannot be had: the API server does not read it (ServiceUnavailable); the log says why", "etcd is away")
 		get("b", nil)
 		want("", "another replica holds it")
+		leads := func(who string) {
+			t.Helper()
+			if got := d.leader(); got != who {
+				t.Errorf("%q leads, want %q", got, who)
+			}
+		}
+		leads("b")
 		time.Sleep(20 * time.Second)
 		want(name+"cannot be had: the API server has not answered about it for 20s (limit 15s)", "a request hangs")
 		lock.held = resourcelock.LeaderElectionRecord{}
@@ -223,5 +230,6 @@ func TestALeaseSaysWhyItCannotBeHad(t *testing.T) {
 		want("", "this one holds it")
 		get("", apierrors.NewNotFound(lease, "cluster-autoscaler"))
 		want("", "nobody has made it yet")
+		leads("")
 	})
 }

@@ -118,7 +118,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	lock := o.election().lock(client)
 	if o.election().Enabled {
-		shown.Lease = lock.problem
+		shown.Lease, shown.Leader = lock.problem, lock.leader
 	}
 	remembered, remembers, forget := o.timeline()
 	defer forget()

@@ -183,7 +183,7 @@ var borders = []border{
 	},
 	{
 		path: "sluice.dev/sluice/internal/controlplane", code: []string{"internal/controlplane/...", "cmd/playground"},
-		tests:   []string{"internal/app", "internal/kube", "internal/report", "scheduling"},
+		tests:   []string{"cmd/sluice", "internal/app", "internal/kube", "internal/report", "scheduling"},
 		because: "the product binary links no Kubernetes API server",
 	},
 	{

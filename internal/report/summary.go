@@ -61,15 +61,11 @@ func NewOverview(entry journal.Entry) Overview {
 	return o
 }
 
-// SummaryJSON writes the [Overview] of an entry as JSON.
-func SummaryJSON(w io.Writer, entry journal.Entry) error {
-	return writeJSON(w, NewOverview(entry))
-}
+// WriteJSON writes the overview as JSON.
+func (o Overview) WriteJSON(w io.Writer) error { return writeJSON(w, o) }
 
-// Summary writes the [Overview] of an entry in words, the most urgent first. Pods that are stuck for the same reasons share a
-// paragraph.
-func Summary(w io.Writer, entry journal.Entry) error {
-	o := NewOverview(entry)
+// WriteText writes the overview in words, the most urgent first. Pods that are stuck for the same reasons share a paragraph.
+func (o Overview) WriteText(w io.Writer) error {
 	var p page
 	what := "nothing to do"
 	if len(o.Stuck) > 0 {

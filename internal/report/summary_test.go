@@ -19,7 +19,7 @@ func TestSummaryTellsATiredOperatorWhatWouldHappen(t *testing.T) {
 	e := w.decide(memory.Result{})
 	e.Results = nil // nobody performs a plan that is only shown
 	var out bytes.Buffer
-	if err := Summary(&out, e); err != nil {
+	if err := NewOverview(e).WriteText(&out); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, out.String())
@@ -41,7 +41,7 @@ func TestSummaryOfAQuietClusterIsShort(t *testing.T) {
 	w.group("agents", 1, 3, 1)
 	w.pod("busy", "3", "agents-0")
 	var out bytes.Buffer
-	if err := Summary(&out, w.decide(accepted())); err != nil {
+	if err := NewOverview(w.decide(accepted())).WriteText(&out); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, out.String())
@@ -49,7 +49,7 @@ func TestSummaryOfAQuietClusterIsShort(t *testing.T) {
 
 func TestSummaryJSONHasEveryListEvenWhenEmpty(t *testing.T) {
 	var out bytes.Buffer
-	if err := SummaryJSON(&out, newWorld().decide(accepted())); err != nil {
+	if err := NewOverview(newWorld().decide(accepted())).WriteJSON(&out); err != nil {
 		t.Fatal(err)
 	}
 	var got map[string]json.RawMessage

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -19,6 +20,9 @@ var (
 	ErrForbidden = errors.New("forbidden")
 )
 
+// TokenHeader bears a token where the Authorization header cannot: the API server's proxy takes that one off, since it is for the API server.
+const TokenHeader = "Sluice-Authorization"
+
 // maxToken is more than any token that an API server issues, in bytes.
 const maxToken = 16 << 10
 
@@ -30,7 +34,7 @@ func allowed(access Access, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		scheme, token, _ := strings.Cut(cmp.Or(r.Header.Get("Authorization"), r.Header.Get(TokenHeader)), " ")
 		if !strings.EqualFold(scheme, "Bearer") || token == "" || len(token) > maxToken {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			text(w, http.StatusUnauthorized, "show a bearer token of the cluster\n")

@@ -107,8 +107,22 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newest is the latest cycle; without one it answers for itself.
+// plan answers with what the latest cycle comes to, as "sluice plan" prints it.
+func (s *Server) plan(w http.ResponseWriter, r *http.Request) {
+	s.show(w, r, "plan", func(e *journal.Entry, to io.Writer) error { return report.NewOverview(*e).WriteJSON(to) })
+}
+
+// newest is the latest cycle; without one it answers for itself. A replica that stands by has none, though it may have led before: its old answers would
+// contradict those of the leader.
 func (s *Server) newest(w http.ResponseWriter) (*cycle, bool) {
+	if s.leading.Load() == nil {
+		leader := ""
+		if s.options.Leader != nil {
+			leader = s.options.Leader()
+		}
+		answer(w, http.StatusServiceUnavailable, problem{Error: standsBy(leader), StandsBy: true, Leader: leader})
+		return nil, false
+	}
 	c := s.latest.Load()
 	if c == nil {
 		refuse(w, http.StatusServiceUnavailable, "no cycle has been completed by this replica yet")
@@ -120,6 +134,16 @@ func (s *Server) newest(w http.ResponseWriter) (*cycle, bool) {
 type problem struct {
 	Error string   `json:"error"`
 	Near  []string `json:"near,omitempty"` // names that may have been meant
+
+	StandsBy bool   `json:"standsBy,omitempty"` // another replica has the answer
+	Leader   string `json:"leader,omitempty"`   // the holder of the lease then, whose host ends at the first underscore; "" when nobody is known to hold it
+}
+
+func standsBy(leader string) string {
+	if leader == "" {
+		return "this replica of sluice stands by, and none is known to lead: ask again in a minute"
+	}
+	return "this replica of sluice stands by: ask " + leader + ", which leads"
 }
 
 func refuse(w http.ResponseWriter, status int, sentence string) {

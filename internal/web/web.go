@@ -111,6 +111,7 @@ const index = `sluice
 /healthz                                        200 while this process is alive and begins cycles; also /health-check
 /readyz                                         200 once a group was read, or while another replica leads; not while the lease cannot be had
 /api/v1/entry                                   the latest cycle: plan, results, groups
+/api/v1/plan                                    the latest cycle in short, as sluice plan prints it
 /api/v1/verdicts?kind=pod|node|group|instance   what becomes of everything, or of one kind
 /api/v1/explain?kind=pod&name=default/web-0     why
 `
@@ -125,6 +126,7 @@ func (s *Server) Handler() http.Handler {
 	api := http.NewServeMux()
 	api.HandleFunc("GET /api/v1/entry", s.entry)
 	api.HandleFunc("GET /api/v1/now", s.now)
+	api.HandleFunc("GET /api/v1/plan", s.plan)
 	api.HandleFunc("GET /api/v1/verdicts", s.verdicts)
 	api.HandleFunc("GET /api/v1/explain", s.explain)
 	mux.Handle("GET /api/v1/", bounded(apiReaders, api))

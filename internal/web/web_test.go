@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/plan/memory"
@@ -120,8 +122,8 @@ func TestEveryAddressOfTheIndexIsAnswered(t *testing.T) {
 			}
 		}
 	}
-	if listed != 8 {
-		t.Errorf("%d addresses are listed, want 8", listed)
+	if listed != 9 {
+		t.Errorf("%d addresses are listed, want 9", listed)
 	}
 	if w := ask(s, "GET", "/nowhere"); w.Code != http.StatusNotFound {
 		t.Errorf("GET /nowhere: %d", w.Code)
@@ -306,5 +308,42 @@ func TestAnswersAreNotKept(t *testing.T) {
 		if h.Get("Cache-Control") != "no-store" || h.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: %v", address, h)
 		}
+	}
+}
+
+// TestAReplicaThatStandsByNamesTheOneThatLeads and gives no answer of its own, though it may have led before: it would be an old one.
+func TestAReplicaThatStandsByNamesTheOneThatLeads(t *testing.T) {
+	leader := ""
+	s := New(Options{Leader: func() string { return leader }, Snapshots: true})
+	s.Report(entry())
+	s.StandBy()
+	for _, address := range []string{"/api/v1/entry", "/api/v1/plan", "/api/v1/verdicts", "/api/v1/explain?kind=pod&name=default/web-0"} {
+		leader = "sluice-b_0a0a0a0a_0b0b0b0b"
+		w := ask(s, "GET", address)
+		v := read(t, w)
+		if w.Code != http.StatusServiceUnavailable || v["standsBy"] != true || v["leader"] != leader || v["error"] != "this replica of sluice stands by: ask "+leader+", which leads" {
+			t.Errorf("%s: %d %v", address, w.Code, v)
+		}
+		leader = ""
+		if v := read(t, ask(s, "GET", address)); v["standsBy"] != true || v["leader"] != nil || !strings.Contains(fmt.Sprint(v["error"]), "none is known to lead") {
+			t.Errorf("%s with no leader: %v", address, v)
+		}
+	}
+	s.Lead()
+	s.Report(entry())
+	if w := ask(s, "GET", "/api/v1/entry"); w.Code != http.StatusOK {
+		t.Errorf("leading again: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestPlanIsTheOverviewOfTheLatestCycle(t *testing.T) {
+	s := New(Options{})
+	s.Report(entry())
+	var want bytes.Buffer
+	if err := report.NewOverview(entry()).WriteJSON(&want); err != nil {
+		t.Fatal(err)
+	}
+	if got := unpacked(t, ask(s, "GET", "/api/v1/plan")); string(got) != want.String() {
+		t.Errorf("%s, want %s", got, &want)
 	}
 }

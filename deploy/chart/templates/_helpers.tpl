@@ -44,7 +44,7 @@ names, account and labels in their place.
 {{- $full := include "sluice.fullname" $root }}
 {{- $account := include "sluice.account" $root }}
 {{- $text := $root.Files.Get .file | required (printf "the chart has no %s" .file) }}
-{{- $text = regexReplaceAll "\\bsluice-(agent|capacity-gate|auth-delegator|viewer)\\b" $text (printf "%s-${1}" $full) }}
+{{- $text = regexReplaceAll "\\bsluice-(agent|capacity-gate|auth-delegator|viewer|reader)\\b" $text (printf "%s-${1}" $full) }}
 {{- $text = replace "system:serviceaccount:kube-system:sluice\"" (printf "system:serviceaccount:%s:%s\"" $root.Release.Namespace $account) $text }}
 {{- $text = replace "system:serviceaccount:kube-system:" (printf "system:serviceaccount:%s:" $root.Release.Namespace) $text }}
 {{- $all := list }}
