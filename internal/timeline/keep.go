@@ -19,7 +19,8 @@ import (
 func Beside(path string) string { return path + ".summary.jsonl" }
 
 // Keeper notes cycles in a timeline, and keeps that in a file of JSON lines over restarts. Each minute it appends what is new. Lives of machines that are
-// there are written now and then, and at the end: a crash costs what they did since. The file is written anew when it has grown to twice what is needed.
+// there are written now and then, and at the end: a crash costs what they did since. The file is written anew when it has grown
+// by what no longer counts.
 //
 // It reads and writes beside the caller. Nothing is touched before the first cycle: until then another process may write there.
 type Keeper struct {
@@ -33,11 +34,11 @@ type Keeper struct {
 	done  sync.WaitGroup
 }
 
-// How often the file is written, lives that go on among it, and from which size on it is written anew.
+// How often the file is written, lives that go on among it, and by how much it grows until it is written anew.
 const (
 	keepsEvery  = time.Minute
 	livesEvery  = 30 * time.Minute
-	leastAnew   = 8 << 20
+	growsUpto   = 16 << 20
 	summaryMode = 0o640
 )
 
@@ -147,7 +148,7 @@ func (k *keeping) append(now time.Time, lives bool) error {
 func (k *keeping) rewrite(now time.Time) error {
 	upto, size, err := k.replace()
 	if err == nil {
-		k.mark, k.lives, k.size, k.anew = upto, now, size, max(leastAnew, 2*size)
+		k.mark, k.lives, k.size, k.anew = upto, now, size, size+growsUpto
 	}
 	return err
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unique"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/report"
@@ -22,7 +21,8 @@ import (
 // The bounds of what is remembered of machines.
 const (
 	mostLives = 20_000
-	mostSpans = 40 // of one machine
+	mostSpans = 40 // of one machine that is there,
+	goneSpans = 30 // and of one that is gone
 )
 
 // requestsFor is how long after an accepted request a machine that appears is taken for one of it.
@@ -71,7 +71,7 @@ type work struct {
 type stretch struct {
 	from, to uint32 // seconds since 1970
 	kind     uint8  // index of kinds
-	what     unique.Handle[string]
+	what     string
 }
 
 var kinds = []SpanKind{SpanBoot, SpanJob, SpanPods, SpanIdle, SpanDraining, SpanParked, SpanSilent}
@@ -194,7 +194,8 @@ func (ls *lives) end(g *cluster.Group, listed map[string]bool, now time.Time) []
 			l.Code, l.Why = l.unasked(g)
 		}
 		l.close(now)
-		l.Gone, l.node = now, nil
+		l.Gone = now
+		l.rest()
 		delete(ls.open, key)
 		ended[l.Code] = append(ended[l.Code], l)
 	}
@@ -227,7 +228,7 @@ func (ls *lives) leave(id cluster.GroupID, last time.Time) {
 	for key, l := range ls.open {
 		if l.Group == id {
 			l.close(last)
-			l.node = nil
+			l.rest()
 			left = append(left, l)
 			delete(ls.open, key)
 		}
@@ -385,13 +386,13 @@ func isOf(p *cluster.Pod, job string) bool {
 func (l *life) does(kind SpanKind, what string, now time.Time) {
 	if n := len(l.spans); n > 0 && !l.paused {
 		last := &l.spans[n-1]
-		if kinds[last.kind] == kind && (kind != SpanJob && kind != SpanSilent || last.what.Value() == what) {
+		if kinds[last.kind] == kind && (kind != SpanJob && kind != SpanSilent || last.what == what) {
 			return
 		}
 		last.to = second(now)
 	}
 	l.paused = false
-	l.spans = append(l.spans, stretch{from: second(now), to: second(now), kind: uint8(slices.Index(kinds, kind)), what: unique.Make(what)}) //nolint:gosec // there are seven
+	l.spans = append(l.spans, stretch{from: second(now), to: second(now), kind: uint8(slices.Index(kinds, kind)), what: what}) //nolint:gosec // there are seven
 	if len(l.spans) > mostSpans {
 		l.spans = thinned(l.spans)
 	}
@@ -419,6 +420,15 @@ func (l *life) close(at time.Time) {
 		l.spans[n-1].to = second(at)
 	}
 	l.paused = true
+}
+
+// rest lets go of what a life that is over needs no more: there are many.
+func (l *life) rest() {
+	l.node, l.work = nil, work{}
+	for len(l.spans) > goneSpans {
+		l.spans = thinned(l.spans)
+	}
+	l.spans = slices.Clone(l.spans) // without room for more
 }
 
 // pause ends all stretches: nobody knows what happened since.
@@ -523,7 +533,7 @@ func (l *life) told(now time.Time) Life {
 	out := l.Life
 	out.Spans = make([]Span, len(l.spans))
 	for i, s := range l.spans {
-		out.Spans[i] = Span{From: time.Unix(int64(s.from), 0).UTC(), To: time.Unix(int64(s.to), 0).UTC(), Kind: kinds[s.kind], What: s.what.Value()}
+		out.Spans[i] = Span{From: time.Unix(int64(s.from), 0).UTC(), To: time.Unix(int64(s.to), 0).UTC(), Kind: kinds[s.kind], What: s.what}
 	}
 	if n := len(out.Spans); n > 0 && !l.paused {
 		out.Spans[n-1].To = now.Truncate(time.Second)

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-	"unique"
 
 	"sluice.dev/sluice/cluster"
 )
@@ -137,7 +136,7 @@ func (ls *lives) load(all map[string]Life, first time.Time) {
 		l.Spans = nil
 		for _, s := range of.Spans {
 			if kind := slices.Index(kinds, s.Kind); kind >= 0 && (first.IsZero() || s.From.Before(first)) {
-				l.spans = append(l.spans, stretch{second(s.From), second(s.To), uint8(kind), unique.Make(s.What)}) //nolint:gosec // there are seven
+				l.spans = append(l.spans, stretch{second(s.From), second(s.To), uint8(kind), s.What}) //nolint:gosec // there are seven
 			}
 		}
 		own := ls.open[key]
@@ -145,6 +144,7 @@ func (ls *lives) load(all map[string]Life, first time.Time) {
 		case own != nil:
 			own.follows(l)
 		case !l.Gone.IsZero():
+			l.rest()
 			past = append(past, l)
 		default:
 			ls.open[key], ls.again = l, true

@@ -79,7 +79,7 @@ func (t *Timeline) Damaged(why string) {
 // The bounds of what is remembered, besides those of [series] and [lives].
 const (
 	week         = 7 * 24 * time.Hour
-	mostTellings = 20_000
+	mostTellings = 16_000
 	mostGaps     = 1_000
 )
 

@@ -74,7 +74,7 @@ type Life struct {
 	Gone      time.Time   `json:"gone,omitzero"`      // when a complete list first lacked it; zero while it is there
 	Why       string      `json:"why,omitempty"`      // it went, or is being deleted: a sentence
 	Code      reason.Code `json:"code,omitempty"`     // of Why; see [SpotTaken] and [ByAnother]
-	Spans     []Span      `json:"spans"`              // in their order, at most 40: of a longer life neighbours are put together
+	Spans     []Span      `json:"spans"`              // in their order, at most 40, of a gone one 30: of more, short ones are put together with their neighbours
 }
 
 // Codes of lives that ended without sluice's doing, beside those of package reason.
