@@ -12,8 +12,8 @@ import (
 type Row struct {
 	c     *Checker
 	nodes []Handle
-	at    []cursor // by kind
-	runs  []uint8  // by node, of those that together has looked at
+	at    map[int32]*cursor // by kind; a row is asked about few of them where each job is a kind of its own
+	runs  []uint8           // by node, of those that together has looked at
 }
 
 // cursor is how far a row has come with a kind. It holds as long as what was pretended by then is pretended still.
@@ -113,8 +113,14 @@ func (r *Row) Keep(of *cluster.Class, n int, seats []Seat) []Seat {
 
 // cursor is how far the row has come with the kind, as far as that still holds.
 func (r *Row) cursor(k *classes.Kind) *cursor {
-	r.at = nodes.Reach(r.at, k.ID, cursor{})
-	cur := &r.at[k.ID]
+	cur := r.at[k.ID]
+	if cur == nil {
+		if r.at == nil {
+			r.at = map[int32]*cursor{}
+		}
+		cur = &cursor{}
+		r.at[k.ID] = cur
+	}
 	if !r.c.world.Holds(cur.then) {
 		*cur = cursor{}
 	} else if k.Relaxed() > cur.then.Number {
