@@ -124,7 +124,7 @@ func words(t view.Tile, by string, now time.Time) string {
 	case view.Parked:
 		return "parked"
 	case view.Silent:
-		return "? " + Span(now.Sub(t.Since))
+		return "? " + Short(now.Sub(t.Since))
 	case view.Trouble:
 		if left > 0 {
 			return Short(left)
