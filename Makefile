@@ -138,6 +138,14 @@ chart-test: ## lint, render, install, upgrade and uninstall the chart on a real 
 monitoring-test: ## play the alerts and hold rules and dashboards to the series that sluice has; ARGS=-update writes the dashboards
 	cd hack/monitoring && $(GO) test -count=1 ./... $(ARGS)
 
+.PHONY: test-browser
+test-browser: ## try the page in a real Chromium, which is installed where it can be: live, back in time, keys, axe, hostile text, behind a proxy
+	@chromium=$$(hack/chromium) && cd hack/browser && SLUICE_CHROMIUM="$$chromium" $(GO) test -count=1 -timeout 10m .
+
+.PHONY: screenshots
+screenshots: ## take the pictures of the page in docs/images
+	@chromium=$$(hack/chromium) && cd hack/browser && SLUICE_CHROMIUM="$$chromium" $(GO) test -count=1 -run TestScreenshots . -screenshots '$(CURDIR)/docs/images'
+
 .PHONY: catalog
 catalog: ## renew the tables of sizes and prices; DATE=2026-11-21 SKUS='skus*.json' PRICES='prices*.json', as docs/reference/catalog.md says
 	$(GO) run ./internal/azure/catalog/generate -date '$(DATE)' -skus '$(SKUS)' -prices '$(PRICES)'

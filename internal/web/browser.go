@@ -2,11 +2,14 @@ package web
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"sluice.dev/sluice/internal/report"
@@ -28,19 +31,26 @@ func (s *Server) browse(mux *http.ServeMux) {
 	mux.HandleFunc("GET /events", s.events)
 }
 
-// asset is the style or the script.
+// assets are the style, the script and the icon, compressed once.
+var assets sync.Map
+
+// asset is the style, the script or the icon.
 func asset(w http.ResponseWriter, r *http.Request) {
 	body, err := page.Asset(r.PathValue("name"))
 	if err != nil {
 		text(w, http.StatusNotFound, "there is no such file\n")
 		return
 	}
-	kind := "text/css; charset=utf-8"
-	if strings.HasSuffix(r.PathValue("name"), ".js") {
-		kind = "text/javascript; charset=utf-8"
+	kind := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}[path.Ext(r.PathValue("name"))]
+	packed, known := assets.Load(r.PathValue("name"))
+	if !known {
+		var to bytes.Buffer
+		z := gzip.NewWriter(&to)
+		z.Write(body) //nolint:errcheck // a buffer takes all
+		z.Close()
+		packed, _ = assets.LoadOrStore(r.PathValue("name"), to.Bytes())
 	}
-	w.Header().Set("Content-Type", kind)
-	w.Write(body) //nolint:errcheck // nobody is left to tell
+	sendPacked(w, r, kind, packed.([]byte))
 }
 
 // request is what a browser asks, with the cycle that it is about.

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"html/template"
 	"net/url"
 	"slices"
@@ -50,16 +51,39 @@ func NewNow(v *view.Now, f Frame, query url.Values) Now {
 	return n
 }
 
-// Groups are those that the query lets through; with many machines, those in trouble come first.
-func (n Now) Groups() []view.Group { return n.groups }
+// Groups are those that the query lets through; with many machines, those in trouble come first, then the large ones.
+func (n Now) Groups() []view.Group {
+	if !n.Dense() {
+		return n.groups
+	}
+	rank := func(g view.Group) int {
+		switch {
+		case g.Bad || g.Silent > 0:
+			return 0
+		case g.Trouble || g.NotJoined > 0:
+			return 1
+		case g.Coming > 0 || g.Leaving > 0:
+			return 2
+		}
+		return 3
+	}
+	return slices.SortedStableFunc(slices.Values(n.groups), func(a, b view.Group) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(len(b.Tiles), len(a.Tiles)))
+	})
+}
+
+// Many says whether there are more machines than are shown as tiles, whatever the query lets through.
+func (n Now) Many() bool { return count(n.View.Groups) > many }
 
 // Dense says whether machines are squares.
-func (n Now) Dense() bool {
-	count := 0
-	for _, g := range n.groups {
-		count += len(g.Tiles)
+func (n Now) Dense() bool { return count(n.groups) > many }
+
+// count is the number of machines in groups.
+func count(groups []view.Group) (all int) {
+	for _, g := range groups {
+		all += len(g.Tiles)
 	}
-	return count > many
+	return all
 }
 
 // Measures are what a level can show here: GPUs only where a machine has some.

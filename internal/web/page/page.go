@@ -17,13 +17,13 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-//go:embed assets/page.css assets/page.js
+//go:embed assets/page.css assets/page.js assets/icon.svg
 var assets embed.FS
 
 //go:embed templates/*.html
 var texts embed.FS
 
-// Asset is the style or the script; an error for another name.
+// Asset is the style, the script or the icon; an error for another name.
 func Asset(name string) ([]byte, error) { return assets.ReadFile("assets/" + name) }
 
 // ContentSecurityPolicy is what a browser may do with a page: nothing but what this server sends, and no script or style within the page.

@@ -76,7 +76,7 @@ func measured(l view.Load, by string) float64 {
 func tile(t view.Tile, by string, now time.Time) template.HTML {
 	const w, h = 58.0, 40.0
 	var d drawing
-	d.put(`<svg width="%g" height="%g" viewBox="0 0 %g %g" aria-hidden="true">`, w, h, w, h)
+	d.put(`<svg width="%g" height="%g" viewBox="0 0 %g %g">`, w, h, w, h)
 	d.rect("box", 0.75, 0.75, w-1.5, h-1.5)
 	if level := min(1, measured(t.Load, by)); level > 0 {
 		d.rect("fill", 1.5, 1.5+(h-3)*(1-level), w-3, (h-3)*level)
@@ -124,7 +124,7 @@ func words(t view.Tile, by string, now time.Time) string {
 	case view.Parked:
 		return "parked"
 	case view.Silent:
-		return "? " + Span(now.Sub(t.Since))
+		return "? " + Short(now.Sub(t.Since))
 	case view.Trouble:
 		if left > 0 {
 			return Short(left)

@@ -210,7 +210,7 @@ func strip(f Frame, points []timeline.Point, gaps []timeline.Gap, from, to time.
 		{"went", func(b bucket) float64 { return float64(b.removed) }, false, "hollow", strconv.Itoa(last.Removed)},
 	}
 	height := float64(len(lanes))*(l.lane+8) + 44
-	d.put(`<svg width="100%%" viewBox="0 0 %g %g" role="img" aria-label="the last %s">`, l.width, height, html.EscapeString(Span(span)))
+	d.put(`<svg width="100%%" viewBox="0 0 %g %g" role="group" aria-label="the last %s">`, l.width, height, html.EscapeString(Span(span)))
 	inner := l.width - left - right
 	for _, hour := range ticks(from, to) {
 		d.put(`<line class="axis" x1="%[1]s" y1="0" x2="%[1]s" y2="%[2]g"/>`, number(x(hour)), height-20)

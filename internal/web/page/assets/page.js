@@ -19,7 +19,8 @@
     return Math.floor(s / 86400) + ' d';
   };
   const count = (s) => s >= 3600 ? span(s) : Math.floor(s / 60) + ':' + String(Math.floor(s % 60)).padStart(2, '0');
-  let offset = 0, stale = false; // what the server's clock is ahead by
+  let offset = Date.parse(document.documentElement.dataset.sent) - Date.now(), stale = false; // what the server's clock is ahead by
+  if (!(Math.abs(offset) > 120000)) offset = 0; // a page is shared for some seconds; the stream tells better
   const now = () => past ? Date.parse(document.documentElement.dataset.time) : Date.now() + offset;
   const set = () => {
     all('time[datetime]').forEach((e) => {
@@ -85,7 +86,7 @@
     source.addEventListener('cycle', (e) => {
       const told = JSON.parse(e.data);
       offset = Date.parse(told.now) - Date.now();
-      if (String(told.cycle) !== document.documentElement.dataset.cycle) refresh(); else alive(true);
+      if (String(told.cycle) !== document.documentElement.dataset.cycle) refresh(); else { alive(true); set(); }
     });
     source.onerror = () => alive(false);
   };
@@ -127,7 +128,7 @@
   const keys = {
     1: () => go('#view-now'), 2: () => go('#view-time'), 3: () => go('#view-why'), 4: () => go('#view-azure'),
     '/': () => { const f = $('#find'); if (f) { f.focus(); f.select(); } }, j: () => move(1), k: () => move(-1),
-    u: () => go('[data-up]'), t: () => go('[data-time]') || go('#view-time'), n: () => go('[data-now]'),
+    u: () => go('[data-up]'), t: () => go('a[data-time]') || go('#view-time'), n: () => go('[data-now]'),
     '[': () => go('[data-before]'), ']': () => go('[data-after]'), '{': () => go('[data-change-before]'), '}': () => go('[data-change-after]'),
     '+': () => go('[data-wider]'), '-': () => go('[data-closer]'),
     c: () => { const near = document.activeElement && document.activeElement.closest('li'); const b = (near && $('[data-copy]', near)) || $('main [data-copy]'); if (b) copy(b.dataset.copy, 'command'); },
