@@ -98,6 +98,7 @@ var rooms = map[string][]string{
 	"internal/report":                 {"cluster", "journal", "plan", "plan/action", "plan/grow", "plan/memory", "policy", "reason"},
 	"internal/doctor":                 {"cluster"},
 	"internal/timeline":               {"cluster", "internal/history", "internal/report", "journal", "plan/action", "plan/memory", "plan/node", "policy", "reason"},
+	"internal/top":                    {"internal/history", "internal/report", "internal/timeline", "internal/view", "journal", "plan/action", "reason"},
 	"internal/view":                   {"cluster", "internal/report", "journal", "plan/action", "policy", "reason", "scheduling"},
 	"internal/web":                    {"cluster", "internal/report", "internal/timeline", "internal/view", "internal/web/page", "journal", "plan", "plan/action", "plan/memory", "reason"},
 	"internal/web/page":               {"cluster", "internal/report", "internal/timeline", "internal/view", "journal", "plan/action", "reason", "scheduling"},
