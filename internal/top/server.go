@@ -24,9 +24,6 @@ type Server struct {
 	Address string // such as http://127.0.0.1:8085
 }
 
-// errNoPast says why a server answers for its newest cycle alone.
-var errNoPast = errors.New("A running sluice answers here for its newest cycle alone: give --journal=FILE for what was before.") //nolint:revive // a sentence on a screen
-
 // largest is how much of an answer is read.
 const largest = 256 << 20
 
@@ -71,32 +68,58 @@ func (s *Server) get(ctx context.Context, path string, query url.Values, to any)
 	return clock, nil
 }
 
-// Newest is the newest cycle.
-func (s *Server) Newest(ctx context.Context) (Seen, error) {
+// seen is a cycle that the query names.
+func (s *Server) seen(ctx context.Context, query url.Values) (Seen, error) {
 	var n view.Now
-	clock, err := s.get(ctx, "api/v1/now", nil, &n)
+	clock, err := s.get(ctx, "api/v1/now", query, &n)
 	if err == nil && n.Time.IsZero() {
 		err = fmt.Errorf("%s answers something else than a cycle; is it sluice?", s.Address)
 	}
 	return Seen{&n, clock}, err
 }
 
-// At has no answer.
-func (s *Server) At(context.Context, time.Time) (Seen, error) { return Seen{}, errNoPast }
+// asOf is a query for the cycle at a time, and for the newest one at the zero time.
+func asOf(name string, at time.Time) url.Values {
+	if at.IsZero() {
+		return url.Values{}
+	}
+	return url.Values{name: {at.UTC().Format(time.RFC3339Nano)}}
+}
 
-// After has no answer.
-func (s *Server) After(context.Context, time.Time) (Seen, error) { return Seen{}, errNoPast }
+// Newest is the newest cycle.
+func (s *Server) Newest(ctx context.Context) (Seen, error) { return s.seen(ctx, nil) }
 
-// Told has no answer.
-func (s *Server) Told(context.Context, time.Time) ([]timeline.Telling, error) { return nil, errNoPast }
+// At is the last cycle at a time, where the server keeps a journal.
+func (s *Server) At(ctx context.Context, at time.Time) (Seen, error) {
+	return s.seen(ctx, asOf("at", at))
+}
 
-// Find knows no more than the cycle that is shown.
-func (s *Server) Find(context.Context, string, time.Time) ([]timeline.Found, error) { return nil, nil }
+// After is the first cycle after a time.
+func (s *Server) After(ctx context.Context, at time.Time) (Seen, error) {
+	return s.seen(ctx, asOf("after", at))
+}
+
+// Told is what happened until a time, the newest first.
+func (s *Server) Told(ctx context.Context, until time.Time) ([]timeline.Telling, error) {
+	var page struct{ Told []timeline.Telling }
+	_, err := s.get(ctx, "api/v1/told", asOf("until", until), &page)
+	return page.Told, err
+}
+
+// Find finds things by a part of their name, also those that are gone.
+func (s *Server) Find(ctx context.Context, text string, _ time.Time) ([]timeline.Found, error) {
+	var page struct{ Found []timeline.Found }
+	_, err := s.get(ctx, "api/v1/find", url.Values{"q": {text}}, &page)
+	return page.Found, err
+}
 
 // Why explains a thing.
-func (s *Server) Why(ctx context.Context, about reason.Ref, _ time.Time) (string, error) {
+func (s *Server) Why(ctx context.Context, about reason.Ref, at time.Time) (string, error) {
 	var x report.Explanation
-	if _, err := s.get(ctx, "api/v1/explain", url.Values{"kind": {string(about.Kind)}, "name": {about.Name}}, &x); err != nil {
+	query := asOf("at", at)
+	query.Set("kind", string(about.Kind))
+	query.Set("name", about.Name)
+	if _, err := s.get(ctx, "api/v1/explain", query, &x); err != nil {
 		return "", err
 	}
 	var b bytes.Buffer
@@ -104,10 +127,10 @@ func (s *Server) Why(ctx context.Context, about reason.Ref, _ time.Time) (string
 	return b.String(), err
 }
 
-// Verdicts are those of the newest cycle.
-func (s *Server) Verdicts(ctx context.Context, _ time.Time) ([]action.Verdict, error) {
+// Verdicts are those of the cycle at a time.
+func (s *Server) Verdicts(ctx context.Context, at time.Time) ([]action.Verdict, error) {
 	var page struct{ Verdicts []action.Verdict }
-	_, err := s.get(ctx, "api/v1/verdicts", nil, &page)
+	_, err := s.get(ctx, "api/v1/verdicts", asOf("at", at), &page)
 	return page.Verdicts, err
 }
 

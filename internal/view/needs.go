@@ -62,7 +62,7 @@ var troubles = map[reason.Code]trouble{
 }
 
 // needs are the things that a person has to look at. Pods that are stuck for the same reasons are one; so are nodes and machines of a group.
-func (l *looked) needs() []Need {
+func (l *looked) needs(groups []Group) []Need {
 	all := []Need{}
 	at := map[string]int{}
 	add := func(key string, n Need) {
@@ -85,20 +85,28 @@ func (l *looked) needs() []Need {
 			if v.Outcome == action.PodStuck && len(v.Because) > 0 {
 				add(report.Phrases(v.Because, v.Subject), l.stuck(v))
 			}
-		default:
-			if i := slices.IndexFunc(v.Because, func(r reason.Reason) bool {
-				t := troubles[r.Code] // a node that its group holds back is the group's need
-				return t.needs && t.group == (v.Subject.Kind == reason.KindGroup)
-			}); i >= 0 {
-				r := v.Because[i]
-				add(fmt.Sprint(v.Subject.Kind, l.groupOf(v.Subject), r.Code), l.need(v, r))
+		case reason.KindGroup, reason.KindRequest, reason.KindBuffer:
+			if i := slices.IndexFunc(v.Because, func(r reason.Reason) bool { return troubles[r.Code].group && troubles[r.Code].needs }); i >= 0 {
+				add(fmt.Sprint(v.Subject, v.Because[i].Code), l.need(v, v.Because[i]))
 			}
+		}
+	}
+	for _, g := range groups { // each tile that is marked is a need, so that picture and headline say the same
+		for _, t := range g.Tiles {
+			v := l.verdicts[t.About]
+			if t.State != Trouble && t.State != Silent || len(v.Because) == 0 {
+				continue
+			}
+			r := v.Because[max(0, slices.IndexFunc(v.Because, func(r reason.Reason) bool { return troubles[r.Code].machine }))]
+			n := l.need(v, r)
+			n.Bad = n.Bad || t.State == Silent
+			add(fmt.Sprint(t.About.Kind, g.ID, t.State, r.Code), n)
 		}
 	}
 	for i := range all {
 		if n := &all[i]; n.More > 0 {
 			n.Title = strings.Replace(n.Title, n.About.Name, fmt.Sprintf("%s and %d more", n.About.Name, n.More), 1)
-			n.Title = strings.Replace(n.Title, " is stuck", " are stuck", 1)
+			n.Title = strings.NewReplacer(" is stuck", " are stuck", " is not Ready", " are not Ready", " is held back", " are held back", " has not joined", " have not joined").Replace(n.Title)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Need) int {
@@ -126,13 +134,16 @@ func (l *looked) stuck(v action.Verdict) Need {
 		Command: "sluice explain pod " + v.Subject.Name,
 	}
 	const told = 3
-	n.Cause = sentence(report.Phrases(v.Because[:min(told, len(v.Because))], v.Subject))
+	causes := make([]reason.Reason, 0, told)
 	for _, r := range v.Because {
-		if r.Code == reason.CouldHold {
+		switch {
+		case r.Code == reason.CouldHold && n.Remedy == "":
 			n.Remedy = report.Phrase(r, v.Subject)
-			break
+		case r.Code != reason.CouldHold && len(causes) < told:
+			causes = append(causes, r)
 		}
 	}
+	n.Cause = sentence(report.Phrases(causes, v.Subject))
 	if n.Remedy == "" {
 		_, n.Remedy = v.Because[0].Ends(l.now)
 	}

@@ -128,7 +128,7 @@ func New(entry journal.Entry) *Now {
 	}
 	n.Waiting, n.Pending, n.Stuck = l.waiting()
 	n.Lost = l.lost(n)
-	n.Needs = l.needs()
+	n.Needs = l.needs(n.Groups)
 	n.Next = l.next()
 	n.Stays = l.stays()
 	n.Headline, n.Detail = n.said()

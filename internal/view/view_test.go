@@ -186,6 +186,21 @@ func TestAGroupThatCannotBeReadNeedsSomebody(t *testing.T) {
 	}
 }
 
+// TestEachMarkedTileIsANeed holds that picture and headline say the same.
+func TestEachMarkedTileIsANeed(t *testing.T) {
+	w := newWorld(0, 9, 4)
+	for i := range 4 {
+		w.pod(fmt.Sprintf("busy-%d", i), "4", fmt.Sprintf("n%d", i))
+	}
+	for i := range 3 {
+		w.node(4+i, clustertest.Silent(now.Add(-2*time.Minute)))
+	}
+	n := w.look()
+	if len(n.Needs) != 1 || n.Needs[0].Title != "node n4 and 2 more are not Ready" || !n.Needs[0].Bad || n.Headline != "1 thing needs you." {
+		t.Errorf("%q, needs %+v", n.Headline, n.Needs)
+	}
+}
+
 // TestNothingIsNoPanic looks at cycles that lack nearly everything.
 func TestNothingIsNoPanic(t *testing.T) {
 	e := journal.Entry{Seen: cluster.New(now, cluster.Objects{}, nil), Policy: policy.Default()}

@@ -64,9 +64,9 @@ func (s *Server) verdicts(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// show answers with a page of the latest cycle, which is written once for all its readers.
+// show answers with a page of the cycle that a request is about, which is written once for all its readers.
 func (s *Server) show(w http.ResponseWriter, r *http.Request, name string, write func(*journal.Entry, io.Writer) error) {
-	c, ok := s.newest(w)
+	c, ok := s.wanted(w, r)
 	if !ok {
 		return
 	}
@@ -91,7 +91,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "name is missing: give namespace/name of a pod, request or buffer, the name of a node or group, or group/id of an instance")
 		return
 	}
-	c, ok := s.newest(w)
+	c, ok := s.wanted(w, r)
 	if !ok {
 		return
 	}

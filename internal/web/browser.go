@@ -14,7 +14,6 @@ import (
 
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/internal/timeline"
-	"sluice.dev/sluice/internal/view"
 	"sluice.dev/sluice/internal/web/page"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/reason"
@@ -303,9 +302,4 @@ func (s *Server) foundPage(r request) answered {
 		found.Found = s.timeline().Find(q, most)
 	}
 	return answered{http.StatusOK, "found", "Find", found}
-}
-
-// now answers with the view of the latest cycle as JSON, as the page and sluice top show it.
-func (s *Server) now(w http.ResponseWriter, r *http.Request) {
-	s.show(w, r, "now", func(_ *journal.Entry, to writer) error { return view.Write(to, s.latest.Load().view()) })
 }

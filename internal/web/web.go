@@ -114,6 +114,10 @@ const index = `sluice
 /api/v1/plan                                    the latest cycle in short, as sluice plan prints it
 /api/v1/verdicts?kind=pod|node|group|instance   what becomes of everything, or of one kind
 /api/v1/explain?kind=pod&name=default/web-0     why
+/api/v1/told                                    what happened, the newest first; until=TIME
+/api/v1/find?q=web                              things by a part of their name, also gone ones
+
+The answers of a cycle take at=TIME and after=TIME, such as at=2026-03-02T02:13:00Z, where a journal is kept.
 `
 
 // Handler answers all addresses that / lists.
@@ -126,6 +130,8 @@ func (s *Server) Handler() http.Handler {
 	api := http.NewServeMux()
 	api.HandleFunc("GET /api/v1/entry", s.entry)
 	api.HandleFunc("GET /api/v1/now", s.now)
+	api.HandleFunc("GET /api/v1/told", s.told)
+	api.HandleFunc("GET /api/v1/find", s.find)
 	api.HandleFunc("GET /api/v1/plan", s.plan)
 	api.HandleFunc("GET /api/v1/verdicts", s.verdicts)
 	api.HandleFunc("GET /api/v1/explain", s.explain)

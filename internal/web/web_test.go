@@ -122,8 +122,8 @@ func TestEveryAddressOfTheIndexIsAnswered(t *testing.T) {
 			}
 		}
 	}
-	if listed != 9 {
-		t.Errorf("%d addresses are listed, want 9", listed)
+	if listed != 11 {
+		t.Errorf("%d addresses are listed, want 11", listed)
 	}
 	if w := ask(s, "GET", "/nowhere"); w.Code != http.StatusNotFound {
 		t.Errorf("GET /nowhere: %d", w.Code)
