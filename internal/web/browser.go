@@ -46,7 +46,7 @@ func asset(w http.ResponseWriter, r *http.Request) {
 		var to bytes.Buffer
 		z := gzip.NewWriter(&to)
 		z.Write(body) //nolint:errcheck // a buffer takes all
-		z.Close()
+		z.Close()     //nolint:errcheck // nobody is left to tell
 		packed, _ = assets.LoadOrStore(r.PathValue("name"), to.Bytes())
 	}
 	sendPacked(w, r, kind, packed.([]byte))
@@ -205,7 +205,7 @@ func (s *Server) present() (*cycle, error) {
 		}
 		return nil, errors.New(words)
 	}
-	return nil, errors.New("No cycle has been completed by this process yet. The log says why when that lasts.") //nolint:staticcheck,revive // a sentence on a page
+	return nil, errors.New("No cycle has been completed by this process yet. The log says why when that lasts.") //nolint:revive // a sentence on a page
 }
 
 func (s *Server) timeline() *timeline.Timeline {

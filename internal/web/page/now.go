@@ -168,5 +168,5 @@ func (n Now) USD() string {
 // ToldSince ends the sentence "Nothing".
 func (n Now) ToldSince() string { return "since this process started" }
 
-// zero is no time, for links to the present.
+// ZeroTime is no time, for links to the present.
 func (Frame) ZeroTime() time.Time { return time.Time{} }

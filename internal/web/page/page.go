@@ -141,7 +141,7 @@ func clock(t time.Time) template.HTML {
 		return "unknown"
 	}
 	t = t.UTC()
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" data-show="clock">%s</time>`, t.Format(time.RFC3339), t.Format("15:04:05"))) //nolint:gosec // made of digits
+	return template.HTML(fmt.Sprintf(`<time datetime=%q data-show="clock">%s</time>`, t.Format(time.RFC3339), t.Format("15:04:05"))) //nolint:gosec // made of digits
 }
 
 // until counts down to a time, as seen from another one.
@@ -150,7 +150,7 @@ func until(t, now time.Time, word string) template.HTML {
 		return ""
 	}
 	left := max(0, t.Sub(now))
-	return template.HTML(fmt.Sprintf(`<span class="countdown" data-until="%s" data-word="%s">%s%s</span>`, //nolint:gosec // made of digits and a word of ours
+	return template.HTML(fmt.Sprintf(`<span class="countdown" data-until=%q data-word=%q>%s%s</span>`, //nolint:gosec // made of digits and a word of ours
 		t.UTC().Format(time.RFC3339), template.HTMLEscapeString(word), template.HTMLEscapeString(word), Short(left)))
 }
 
@@ -159,7 +159,7 @@ func since(t, now time.Time, after string) template.HTML {
 	if t.IsZero() {
 		return "unknown"
 	}
-	return template.HTML(fmt.Sprintf(`<span class="countdown" data-since="%s" data-after="%s">%s%s</span>`, //nolint:gosec // made of digits and a word of ours
+	return template.HTML(fmt.Sprintf(`<span class="countdown" data-since=%q data-after=%q>%s%s</span>`, //nolint:gosec // made of digits and a word of ours
 		t.UTC().Format(time.RFC3339), template.HTMLEscapeString(after), Span(now.Sub(t)), template.HTMLEscapeString(after)))
 }
 
