@@ -207,7 +207,7 @@ func (l *looked) node(n *cluster.Node, g *cluster.Group) Tile {
 	switch {
 	case l.entry.Policy.Growth.Starting(n.Object, l.now) && t.State == Busy:
 		t.State, t.Until = Coming, l.entry.Policy.Growth.Due(n.Object)
-	case !cluster.Ready(n.Object):
+	case !cluster.Ready(n.Object) && v.Outcome != action.NodeDeleting && v.Outcome != action.NodeParking && v.Outcome != action.NodeGone:
 		t.State, t.Since = Silent, cluster.NotReadySince(n.Object).Time
 	case blocked:
 		t.State = Trouble

@@ -201,6 +201,23 @@ func TestEachMarkedTileIsANeed(t *testing.T) {
 	}
 }
 
+// TestANodeWhoseMachineGoesIsExpectedToBeSilent, unlike one that fell silent.
+func TestANodeWhoseMachineGoesIsExpectedToBeSilent(t *testing.T) {
+	w := newWorld(0, 9, 0)
+	w.node(0, clustertest.Silent(now.Add(-time.Minute)))
+	for outcome, want := range map[action.Outcome]State{
+		action.NodeGone: Leaves, action.NodeDeleting: Leaves, action.NodeParking: Leaves, action.NodeDraining: Silent, action.NodeKeep: Silent, action.NodeIdle: Silent,
+	} {
+		e := journal.Entry{Seen: cluster.New(now, clustertest.Objects(w.objects...), []*cluster.Group{w.group}), Policy: policy.Default()}
+		about := reason.Node("n0")
+		e.Plan.Verdicts = []action.Verdict{{Subject: about, Outcome: outcome, Because: []reason.Reason{reason.New(reason.NodeDrained, about, "but", "", "fate", "deleted")}}}
+		n := New(e)
+		if got := tileOf(t, n, "n0").State; got != want || len(n.Needs) != map[State]int{Silent: 1}[want] {
+			t.Errorf("%s: %s with needs %+v, want %s", outcome, got, n.Needs, want)
+		}
+	}
+}
+
 // TestNothingIsNoPanic looks at cycles that lack nearly everything.
 func TestNothingIsNoPanic(t *testing.T) {
 	e := journal.Entry{Seen: cluster.New(now, cluster.Objects{}, nil), Policy: policy.Default()}
