@@ -75,7 +75,7 @@ func excerpt(lines []string, tells func(int) bool) []string {
 }
 
 var (
-	escapes = regexp.MustCompile(`\x1b\[[0-?]*[\x20-\x2f]*[\x40-\x7e]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)?|\x1b[PX^_][^\x1b]*(\x1b\\)?|\x1b[ -~]?`)
+	escapes = regexp.MustCompile(`\x1b\[[0-?]*[\x20-\x2f]*[\x40-\x7e]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)?|\x1b[PX^_][^\x1b]*(\x1b\\)?|\x1b[\x20-\x7e]?`)
 
 	secrets = []*regexp.Regexp{
 		regexp.MustCompile(`\bK10[0-9a-fA-F]*::[^\s"']+`),                // a token of K3s
