@@ -109,8 +109,8 @@ type Problem struct {
 }
 
 var functions = template.FuncMap{
-	"clock": clock, "until": until, "since": since, "usd": usd, "plural": plural, "percent": percent, "text": text, "dict": dict, "gaps": func() string { return "" },
-	"bar": bar, "tile": tile, "density": density, "legend": legend, "needfree": needFree, "share": share, "lower": strings.ToLower, "add": func(a, b int) int { return a + b },
+	"clock": clock, "until": until, "since": since, "usd": usd, "plural": plural, "text": text, "dict": dict,
+	"bar": bar, "tile": tile, "density": density, "legend": legend, "needfree": needFree, "share": share, "add": func(a, b int) int { return a + b },
 	"outcome": outcome, "why": path, "ref": func(kind string, name any) reason.Ref {
 		return reason.Ref{Kind: reason.Kind(kind), Name: fmt.Sprint(name)}
 	},
