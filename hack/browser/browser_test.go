@@ -152,7 +152,11 @@ func (b *tab) until(condition string) {
 }
 
 // press presses keys one after the other.
-func (b *tab) press(keys string) { b.t.Helper(); b.do(chromedp.KeyEvent(keys)) }
+func (b *tab) press(keys string) {
+	b.t.Helper()
+	b.until("document.readyState === 'complete'") // before, the script does not listen
+	b.do(chromedp.KeyEvent(keys))
+}
 
 // text is what an expression gives, as text.
 func (b *tab) text(expression string) string {

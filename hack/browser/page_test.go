@@ -81,7 +81,7 @@ func TestThePastIsOneStateOfEveryView(t *testing.T) {
 	b.press("]")
 	b.until("document.querySelector('.banner b') && document.querySelector('.banner b').textContent === " + fmt.Sprintf("%q && document.readyState === 'complete'", first))
 	b.press("n")
-	b.until("!document.querySelector('.banner')")
+	b.until("!document.querySelector('.banner') && document.readyState === 'complete'")
 	b.do(chromedp.NavigateBack())
 	b.until("document.querySelector('.banner')")
 	b.clean()
@@ -115,7 +115,7 @@ func TestTheKeyboardAloneReachesEverything(t *testing.T) {
 	b.until("document.activeElement.id === 'find'")
 	b.do(chromedp.Evaluate[chromedp.Void]("document.activeElement.value = ''; undefined")) // a key that is driven is typed though the page takes it
 	b.press("render" + kb.Enter)
-	b.until("location.pathname === '/find' && document.querySelector('main [data-row]')")
+	b.until("location.pathname === '/find' && document.querySelector('main [data-row]') && document.readyState === 'complete'")
 	b.press("1")
 	b.until("location.pathname === '/' && document.readyState === 'complete'")
 	b.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('.tiles a').focus()"))
