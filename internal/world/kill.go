@@ -39,7 +39,7 @@ func (m mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp, err := m.next.RoundTrip(r)
-	if r.Method == http.MethodGet || strings.HasSuffix(r.URL.Path, "/token") || asksRights(r) || m.world.kill.in == 0 {
+	if asks(r) || strings.HasSuffix(r.URL.Path, "/token") || m.world.kill.in == 0 {
 		return resp, err
 	}
 	if m.world.kill.in--; m.world.kill.in > 0 {

@@ -136,15 +136,16 @@ type sluggish struct {
 // RoundTrip implements [http.RoundTripper].
 func (s sluggish) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := s.next.RoundTrip(r)
-	if r.Method != http.MethodGet && !asksRights(r) {
+	if !asks(r) {
 		s.world.nanos.Add(int64(s.world.slow))
 	}
 	return resp, err
 }
 
-// asksRights says whether sluice asks what it may do, which is no write, and which nothing of its own waits for.
-func asksRights(r *http.Request) bool {
-	return strings.HasSuffix(r.URL.Path, "/selfsubjectaccessreviews")
+// asks says whether a request is a question, though not by GET: what sluice may do, and where a machine's boot log is. Neither is a write, and nothing of
+// its own waits for either.
+func asks(r *http.Request) bool {
+	return r.Method == http.MethodGet || strings.HasSuffix(r.URL.Path, "/selfsubjectaccessreviews") || strings.HasSuffix(r.URL.Path, "/retrieveBootDiagnosticsData")
 }
 
 // doCut ends a silence, too: a new watch begins with what the one before it had not told.
