@@ -27,6 +27,9 @@ import (
 // ErrCut says that the last line of a journal is not whole, as after a crash. The entries before it are good.
 var ErrCut = errors.New("the last line is cut off, as after a crash")
 
+// ErrLong says that a line is longer than [Decoder.Most] allows. Nothing can be read behind it.
+var ErrLong = errors.New("a cycle takes more room in the journal than may be read here")
+
 // LineError says what is wrong with a line. The lines after it can be read on, from one on that can be understood alone.
 type LineError struct {
 	Line int
@@ -43,6 +46,7 @@ type Decoder struct {
 	cut    []byte    // the beginning of a line of which there is no more yet
 	until  time.Time // see [Decoder.Until]
 	over   bool      // a line was later than that
+	most   int       // see [Decoder.Most]
 	line   int
 	after  int // of the last line, see [record.After]
 	begun  bool
@@ -105,6 +109,24 @@ func NewDecoder(r io.Reader) *Decoder { return &Decoder{r: bufio.NewReaderSize(r
 // Until has reading end before the first line that is later than a time: [Decoder.Entry] is that of the last one before it then.
 func (d *Decoder) Until(t time.Time) { d.until = t }
 
+// Most has reading end with [ErrLong] at a line of more bytes: to read one takes several times its length of memory. 0 is no bound.
+func (d *Decoder) Most(bytes int) { d.most = bytes }
+
+// readLine reads up to the end of a line, or of what there is.
+func (d *Decoder) readLine() ([]byte, error) {
+	line := d.cut
+	for {
+		part, err := d.r.ReadSlice('\n')
+		line = append(line, part...)
+		if d.most > 0 && len(line) > d.most {
+			return nil, ErrLong
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
 // Next is the next entry; io.EOF at the end, [ErrCut] when the end is not whole: once the file has grown, a caller may go on. After a [*LineError] it is
 // given the next entry that can be understood alone, and those after it.
 func (d *Decoder) Next() (Entry, error) {
@@ -121,8 +143,11 @@ func (d *Decoder) Read() (Line, error) {
 		return Line{}, io.EOF
 	}
 	for {
-		line, err := d.r.ReadBytes('\n')
-		if line = append(d.cut, line...); err != nil {
+		line, err := d.readLine()
+		if errors.Is(err, ErrLong) {
+			return Line{}, err
+		}
+		if err != nil {
 			if d.cut = line; errors.Is(err, io.EOF) && len(line) > 0 {
 				return Line{}, ErrCut
 			}

@@ -111,10 +111,13 @@ func Run(ctx context.Context, o Options) error {
 	}
 	shown := web.Options{
 		Metrics: metrics.Handler(), MaxInactivity: o.MaxInactivity, MaxFailing: o.MaxFailing, Startup: o.MaxStartup, Profiling: o.Profiling, Snapshots: o.Snapshots, Access: access,
-		Version: o.Version, API: classes,
+		Every: o.Timing.withDefaults().Resync, Version: o.Version, API: classes,
 	}
 	if o.Journal != "" {
-		shown.Past = func(at time.Time) (journal.Entry, error) { return history.At(o.Journal, at) }
+		shown.Past = func(at time.Time) (journal.Entry, error) { 
+			defer ReturnMemory()
+			return history.At(o.Journal, at, history.Shown)
+		}
 	}
 	lock := o.election().lock(client)
 	if o.election().Enabled {

@@ -428,3 +428,20 @@ func TestBadLimitsAreNamed(t *testing.T) {
 		t.Errorf("error %v, want one that says that there is none", err)
 	}
 }
+
+func TestACycleThatIsTooLargeToReadHereIsNotRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	w := open(t, path, generous)
+	report(t, w, entry(1, 0))
+	finish(t, w)
+	at := entry(1, 0).Seen.Time
+	if e, err := At(path, at, 1<<20); err != nil || e.Cycle != 1 {
+		t.Errorf("cycle %d (%v)", e.Cycle, err)
+	}
+	if _, err := At(path, at, 100); !errors.Is(err, journal.ErrLong) || !strings.Contains(err.Error(), "--journal="+path) {
+		t.Errorf("error %v, want one that says how else it is read", err)
+	}
+	if _, err := At(path, at.Add(-time.Hour), 0); err == nil || !strings.Contains(err.Error(), "holds no cycle within 24h0m0s before") {
+		t.Errorf("error %v", err)
+	}
+}

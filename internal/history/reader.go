@@ -26,6 +26,7 @@ type Reader struct {
 	decoder *journal.Decoder
 	last    *journal.Decoder // of the line that was returned last
 	until   time.Time
+	most    int // see [Reader.Most]
 	left    []string
 	follows bool
 	damaged bool // nothing was read since the last damage, which is told
@@ -104,6 +105,8 @@ func (r *Reader) Next() (journal.Line, error) {
 			r.parts = []part{{path: r.path}} // once what is left of this one has been read
 		case errors.Is(err, io.EOF):
 			r.end()
+		case errors.Is(err, journal.ErrLong):
+			return journal.Line{}, err
 		case errors.Is(err, journal.ErrCut):
 			r.leave("file %s: %v", r.name, err)
 			r.end()
@@ -135,6 +138,9 @@ func (r *Reader) grown() bool {
 	now, err := os.Stat(r.path)
 	return err == nil && !os.SameFile(have, now)
 }
+
+// Most has reading end with [journal.ErrLong] at a line of more bytes; 0 is no bound.
+func (r *Reader) Most(bytes int) { r.most = bytes }
 
 // Until has reading end before the first line that is later than a time.
 func (r *Reader) Until(t time.Time) { r.until = t }
@@ -177,6 +183,7 @@ func (r *Reader) begin(path string) error {
 	}
 	r.open, r.name, r.decoder = file, filepath.Base(path), journal.NewDecoder(from)
 	r.decoder.Until(r.until)
+	r.decoder.Most(r.most)
 	return nil
 }
 

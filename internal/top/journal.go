@@ -103,7 +103,7 @@ func (j *Journal) readOn(ctx context.Context) (more bool, err error) {
 
 // At is the last cycle at a time.
 func (j *Journal) At(_ context.Context, at time.Time) (Seen, error) {
-	e, err := history.At(j.Path, at)
+	e, err := history.At(j.Path, at, 0)
 	if err != nil {
 		return Seen{}, err
 	}
@@ -160,7 +160,7 @@ func bound(t time.Time) time.Time {
 // Verdicts are those of a cycle.
 func (j *Journal) Verdicts(_ context.Context, at time.Time) ([]action.Verdict, error) {
 	if !at.IsZero() {
-		e, err := history.At(j.Path, at)
+		e, err := history.At(j.Path, at, 0)
 		return e.Plan.Verdicts, err
 	}
 	j.mu.Lock()

@@ -84,11 +84,12 @@ func (s *Server) html(write func(request) answered) http.Handler {
 			asked.frame.Past, asked.frame.Keep = true, url.Values{"at": {at}}
 		}
 		if err != nil {
-			title := "There is nothing to show yet."
+			out := answered{http.StatusServiceUnavailable, "problem", "There is nothing to show yet.", nil}
 			if at != "" {
-				title = "There is no record of that time."
+				out.status, out.title = http.StatusNotFound, "That time cannot be shown."
 			}
-			s.sendHTML(w, r, asked.frame, answered{http.StatusServiceUnavailable, "problem", title, page.Problem{Title: title, Text: err.Error()}})
+			out.body = page.Problem{Title: out.title, Text: err.Error()}
+			sendHTML(w, asked.frame, out)
 			return
 		}
 		asked.entry = *asked.cycle.Entry
@@ -96,17 +97,18 @@ func (s *Server) html(write func(request) answered) http.Handler {
 		s.around(&asked.frame)
 		asked.frame.Modes = s.modes(asked)
 		safe(w)
-		if packed, made := asked.cycle.made(r.RequestURI); made {
+		name := r.RequestURI + asked.frame.Leader + fmt.Sprint(asked.frame.Modes) // which change while a cycle stays the latest
+		if packed, made := asked.cycle.made(name); made && at == "" {
 			sendPacked(w, r, "text/html; charset=utf-8", packed)
 			return
 		}
 		out := write(asked)
-		if out.status != http.StatusOK {
-			s.sendHTML(w, r, asked.frame, out)
+		if out.status != http.StatusOK || at != "" { // pages of the past tell of now, too
+			sendHTML(w, asked.frame, out)
 			return
 		}
 		asked.frame.Title = out.title
-		packed, err := asked.cycle.page(r.RequestURI, func(to writer) error {
+		packed, err := asked.cycle.page(name, func(to writer) error {
 			s.written.Add(1)
 			return page.Write(to, out.kind, asked.frame, out.body)
 		})
@@ -125,7 +127,7 @@ func safe(w http.ResponseWriter) {
 }
 
 // sendHTML answers with a page that nobody else shares.
-func (s *Server) sendHTML(w http.ResponseWriter, _ *http.Request, f page.Frame, out answered) {
+func sendHTML(w http.ResponseWriter, f page.Frame, out answered) {
 	f.Title = out.title
 	var body bytes.Buffer
 	if err := page.Write(&body, out.kind, f, out.body); err != nil {
@@ -140,7 +142,7 @@ func (s *Server) sendHTML(w http.ResponseWriter, _ *http.Request, f page.Frame, 
 
 // frame is what stands around every page, but for its cycle.
 func (s *Server) frame(r *http.Request) page.Frame {
-	f := page.Frame{Root: "./", Version: s.options.Version, Sent: s.options.Now(), Here: strings.TrimPrefix(r.URL.EscapedPath(), "/")}
+	f := page.Frame{Root: "./", Version: s.options.Version, Sent: s.options.Now(), Stale: s.stale(), Here: strings.TrimPrefix(r.URL.EscapedPath(), "/")}
 	if deep := strings.Count(f.Here, "/"); deep > 0 {
 		f.Root = strings.Repeat("../", deep)
 	}
@@ -184,14 +186,14 @@ func (s *Server) modes(r request) (all []page.Mode) {
 		}
 		all = append(all, page.Mode{Warn: true, Text: words})
 	}
-	if age := s.options.Now().Sub(r.entry.Seen.Time); !r.frame.Past && age > stale {
-		all = append(all, page.Mode{Warn: true, Text: fmt.Sprintf("No cycle has been completed for %s; what is shown is from then. The log says why.", page.Span(age))})
+	if age := s.options.Now().Sub(r.entry.Seen.Time); !r.frame.Past && age > s.stale() {
+		all = append(all, page.Mode{Warn: true, Text: fmt.Sprintf("No cycle has been completed for %s; what is shown is from then. The log says why.", page.Span(age.Truncate(time.Minute)))})
 	}
 	return all
 }
 
-// stale is how old the latest cycle may be before a page says so: cycles come every ten seconds by default.
-const stale = 2 * time.Minute
+// stale is how old the latest cycle may be before a page says so.
+func (s *Server) stale() time.Duration { return max(2*time.Minute, 3*s.options.Every) }
 
 // present is the latest cycle.
 func (s *Server) present() (*cycle, error) {

@@ -60,7 +60,7 @@ func TestEveryPageIsThere(t *testing.T) {
 		"/find":                        {"Give a part of the name"},
 		"/?at=2026-03-01T12:00:05Z":    {"You see", "cycle 7"},
 		"/azure?at=2026-03-01T12:00Z":  {"is not a time"},
-		"/?at=2026-02-01T00:00:00Z":    {"There is no record of that time."},
+		"/?at=2026-02-01T00:00:00Z":    {"That time cannot be shown."},
 		"/why/pod/default/nobody":      {"No pod is called default/nobody in this cycle."},
 		"/why/city/paris":              {"There is no such page."},
 		"/why/pod/default/web-0?at=no": {"is not a time"},
@@ -126,6 +126,58 @@ func TestWhatAClusterSaysIsText(t *testing.T) {
 		if len(body) > 100_000 {
 			t.Errorf("GET %s: %d bytes, as a tenant likes them", address, len(body))
 		}
+	}
+}
+
+// TestAPageThatOthersHaveReadSaysWhatChangedSince looks at a cycle that stays the latest: the loop hangs, then another replica leads.
+func TestAPageThatOthersHaveReadSaysWhatChangedSince(t *testing.T) {
+	c := &clock{now: noon}
+	s := New(Options{Now: c.read, Every: 10 * time.Second, Leader: func() string { return "control-plane-1" }})
+	s.Report(entry())
+	const hangs, stands = "No cycle has been completed for 10 m", "This replica stands by"
+	if body := browse(s, "/").Body.String(); strings.Contains(body, hangs) || strings.Contains(body, stands) {
+		t.Errorf("a fresh cycle is called old: %s", body)
+	}
+	c.now = noon.Add(10 * time.Minute)
+	if body := browse(s, "/").Body.String(); !strings.Contains(body, hangs) {
+		t.Error("nothing is said of a loop that hangs")
+	}
+	s.StandBy()
+	if body := browse(s, "/").Body.String(); !strings.Contains(body, stands) || !strings.Contains(body, "control-plane-1 leads") {
+		t.Error("nothing is said of another leader")
+	}
+	slow := New(Options{Now: c.read, Every: 10 * time.Minute})
+	slow.Report(entry())
+	if body := browse(slow, "/").Body.String(); strings.Contains(body, hangs) {
+		t.Error("a loop that turns every ten minutes is said to hang")
+	}
+}
+
+// TestWhoLooksAtThePastKeepsNobodyFromNow has readers wait for a cycle that is hard to read.
+func TestWhoLooksAtThePastKeepsNobodyFromNow(t *testing.T) {
+	begun, done := make(chan struct{}, 1), make(chan struct{})
+	s := New(Options{Past: func(time.Time) (journal.Entry, error) {
+		begun <- struct{}{}
+		<-done
+		return entry(), nil
+	}})
+	s.Report(entry())
+	answers := make(chan string, 2*pageReaders)
+	for range cap(answers) {
+		go func() { answers <- browse(s, "/?at=2026-03-01T12:00:00Z").Body.String() }()
+	}
+	<-begun
+	for range cap(answers) - mostWaiting {
+		if got := <-answers; !strings.Contains(got, "others look at the past") && !strings.Contains(got, "requests are being answered here") {
+			t.Errorf("one more reader of the past got %s", got)
+		}
+	}
+	if w := browse(s, "/"); w.Code != http.StatusOK {
+		t.Errorf("now: %d %s", w.Code, w.Body)
+	}
+	close(done)
+	for range mostWaiting {
+		<-answers
 	}
 }
 

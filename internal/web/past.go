@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sluice.dev/sluice/journal"
@@ -11,10 +12,14 @@ import (
 
 // visited are cycles of the past that somebody looked at lately: to read one of a large cluster takes a second.
 type visited struct {
-	mu    sync.Mutex // one is read at a time
-	order []string   // the times that were asked for, the latest asked last
-	read  map[string]*cycle
+	mu      sync.Mutex // one is read at a time
+	waiting atomic.Int32
+	order   []string // the times that were asked for, the latest asked last
+	read    map[string]*cycle
 }
+
+// mostWaiting is how many readers wait for a cycle of the past: more would take the places of those who look at now.
+const mostWaiting = 4
 
 // remembered is how many cycles of the past are kept.
 const remembered = 4
@@ -28,6 +33,11 @@ func (s *Server) past(at string) (*cycle, error) {
 	if s.options.Past == nil {
 		return nil, errors.New("this process keeps no journal: --journal=FILE has it remember each cycle")
 	}
+	if s.visited.waiting.Add(1) > mostWaiting {
+		s.visited.waiting.Add(-1)
+		return nil, fmt.Errorf("%d others look at the past (limit %d): try again in some seconds", mostWaiting, mostWaiting)
+	}
+	defer s.visited.waiting.Add(-1)
 	s.visited.mu.Lock()
 	defer s.visited.mu.Unlock()
 	if c := s.visited.read[at]; c != nil {

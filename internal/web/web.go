@@ -27,6 +27,7 @@ type Options struct {
 	Lease         func() error     // why the lease cannot be had now, one sentence for everybody; nil when this or another replica holds it, and a nil func without a lease
 	Now           func() time.Time // nil for time.Now
 
+	Every    time.Duration                             // a cycle comes at least so often (--scan-interval)
 	Version  string                                    // of the program
 	Leader   func() string                             // who leads, as its lease names it; "" when nobody is known to
 	API      func() []report.APIClass                  // what the cloud's API was asked; nil for a page without

@@ -31,20 +31,21 @@ const ContentSecurityPolicy = "default-src 'self'; base-uri 'none'; form-action 
 
 // Frame is what all pages have around their parts.
 type Frame struct {
-	Root    string    // of all links: "./" or "../" as often as the address is deep
-	View    string    // now, time, why or azure
-	Title   string    // of the window
-	Cluster string    // "" when nobody named it
-	Version string    // of the program
-	Leader  string    // who leads, "" for this process alone
-	Sent    time.Time // by this process's clock
-	Cycle   uint64    // that is shown
-	Time    time.Time // of that cycle
-	Past    bool      // it is not the latest
-	Before  time.Time // a cycle before that one, zero for none that is known
-	After   time.Time // the one after it
-	Modes   []Mode    // that change what sluice does
-	Here    string    // this page's own address, below the root
+	Root    string        // of all links: "./" or "../" as often as the address is deep
+	View    string        // now, time, why or azure
+	Title   string        // of the window
+	Cluster string        // "" when nobody named it
+	Version string        // of the program
+	Leader  string        // who leads, "" for this process alone
+	Sent    time.Time     // by this process's clock
+	Cycle   uint64        // that is shown
+	Time    time.Time     // of that cycle
+	Past    bool          // it is not the latest
+	Stale   time.Duration // how old the latest may be before it is no longer live
+	Before  time.Time     // a cycle before that one, zero for none that is known
+	After   time.Time     // the one after it
+	Modes   []Mode        // that change what sluice does
+	Here    string        // this page's own address, below the root
 	Keep    url.Values
 }
 

@@ -68,7 +68,8 @@
       const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
       if (!answer.ok) throw new Error(answer.status);
       keep(new DOMParser().parseFromString(await answer.text(), 'text/html'));
-      last = Date.now(); alive(true);
+      const page = document.documentElement.dataset;
+      last = Date.now(); alive(Date.now() + offset - Date.parse(page.time) <= Number(page.stale));
     } catch (e) { alive(false); }
     reading = false;
     if (again) { again = false; refresh(); }
@@ -86,7 +87,8 @@
     source.addEventListener('cycle', (e) => {
       const told = JSON.parse(e.data);
       offset = Date.parse(told.now) - Date.now();
-      if (String(told.cycle) !== document.documentElement.dataset.cycle) refresh(); else { alive(true); set(); }
+      const page = document.documentElement.dataset, old = Date.parse(told.now) - Date.parse(page.time) > Number(page.stale);
+      if (String(told.cycle) !== page.cycle || old) refresh(); else { alive(true); set(); }
     });
     source.onerror = () => alive(false);
   };
