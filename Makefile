@@ -144,7 +144,7 @@ test-browser: ## try the page in a real Chromium, which is installed where it ca
 
 .PHONY: screenshots
 screenshots: ## take the pictures of the page in docs/images
-	@chromium=$$(hack/chromium) && cd hack/browser && SLUICE_CHROMIUM="$$chromium" $(GO) test -count=1 -run TestScreenshots . -screenshots '$(CURDIR)/docs/images'
+	@chromium=$$(hack/chromium) && cd hack/browser && SLUICE_CHROMIUM="$$chromium" $(GO) test -count=1 -tags screenshots -run TestScreenshots . -screenshots '$(CURDIR)/docs/images'
 
 .PHONY: catalog
 catalog: ## renew the tables of sizes and prices; DATE=2026-11-21 SKUS='skus*.json' PRICES='prices*.json', as docs/reference/catalog.md says

@@ -61,6 +61,12 @@ var troubles = map[reason.Code]trouble{
 	reason.MachineLostRecently: {machine: true},
 }
 
+// silence are the codes that tell why a node that does not answer stays or goes.
+var silence = map[reason.Code]bool{
+	reason.NodeNotReady: true, reason.NodeNeverReady: true, reason.NodeUnreadyStays: true, reason.NodeUnrepaired: true,
+	reason.NodesLostTogether: true, reason.MachineLostRecently: true, reason.KubeletSilent: true, reason.NodeObjectsMissing: true,
+}
+
 // needs are the things that a person has to look at. Pods that are stuck for the same reasons are one; so are nodes and machines of a group.
 func (l *looked) needs(groups []Group) []Need {
 	all := []Need{}
@@ -97,10 +103,15 @@ func (l *looked) needs(groups []Group) []Need {
 			if t.State != Trouble && t.State != Silent || len(v.Because) == 0 {
 				continue
 			}
-			r := v.Because[max(0, slices.IndexFunc(v.Because, func(r reason.Reason) bool { return troubles[r.Code].machine }))]
-			n := l.need(v, r)
-			n.Bad = n.Bad || t.State == Silent
-			add(fmt.Sprint(t.About.Kind, g.ID, t.State, r.Code), n)
+			i := slices.IndexFunc(v.Because, func(r reason.Reason) bool { return troubles[r.Code].machine || t.State == Silent && silence[r.Code] })
+			n := l.need(v, v.Because[max(0, i)])
+			if t.State == Silent {
+				if n.Bad = true; i < 0 { // what keeps the node says nothing of its silence
+					n.Code, n.Cause = reason.NodeNotReady, fmt.Sprintf("Its kubelet does not report, or not that it is Ready, since %s. It stays: %s.", report.Clock(t.Since), report.Phrase(v.Because[0], v.Subject))
+					n.Remedy = "look at its kubelet, its network and its machine in Azure; when its work is lost for certain: sluice acknowledge " + string(g.ID)
+				}
+			}
+			add(fmt.Sprint(t.About.Kind, g.ID, t.State, n.Code), n)
 		}
 	}
 	for i := range all {

@@ -196,6 +196,12 @@ func TestEachMarkedTileIsANeed(t *testing.T) {
 		w.node(4+i, clustertest.Silent(now.Add(-2*time.Minute)))
 	}
 	n := w.look()
+	w.pod("job", "4", "n4", clustertest.OwnedBy("Job", "render"))
+	for _, need := range w.look().Needs {
+		if !strings.Contains(need.Cause, "Ready") || strings.Contains(need.Remedy, "threshold") {
+			t.Errorf("a silent node is told %q, and %q", need.Cause, need.Remedy)
+		}
+	}
 	if len(n.Needs) != 1 || n.Needs[0].Title != "node n4 and 2 more are not Ready" || !n.Needs[0].Bad || n.Headline != "1 thing needs you." {
 		t.Errorf("%q, needs %+v", n.Headline, n.Needs)
 	}
