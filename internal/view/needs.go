@@ -200,7 +200,13 @@ func (l *looked) need(v action.Verdict, r reason.Reason) Need {
 			n.Title = string(v.Subject.Kind) + " " + v.Subject.Name + " cannot be managed"
 		}
 	}
+	if n.Remedy == "" {
+		_, n.Remedy = r.Ends(l.now)
+	}
 	for _, r := range v.Because {
+		if r.Code == reason.MachineDiagnosed {
+			n.Cause, n.Remedy = n.Cause+" "+sentence(report.Phrase(r, v.Subject)), r.Remedy()
+		}
 		if at, _ := r.Ends(l.now); !at.IsZero() && (n.Until.IsZero() || at.Before(n.Until)) {
 			n.Until = at
 		}

@@ -224,6 +224,20 @@ func TestANodeWhoseMachineGoesIsExpectedToBeSilent(t *testing.T) {
 	}
 }
 
+func TestAMachineThatSaysWhyItDoesNotJoinIsHeard(t *testing.T) {
+	w := newWorld(0, 9, 0)
+	w.add(clustertest.Machine("0", ""))
+	about := reason.Instance("agents", "0")
+	e := journal.Entry{Seen: cluster.New(now, clustertest.Objects(w.objects...), []*cluster.Group{w.group}), Policy: policy.Default()}
+	e.Plan.Verdicts = []action.Verdict{{Subject: about, Outcome: action.MachineHold, Because: []reason.Reason{
+		reason.New(reason.MachineNeverJoined, about, "age", "16m0s", "limit", "15m0s"),
+		reason.New(reason.MachineDiagnosed, about, "cause", "its disk is full", "remedy", "give it a larger disk"),
+	}}}
+	if n := New(e).Needs; len(n) != 1 || !strings.Contains(n[0].Cause, "its disk is full") || n[0].Remedy != "give it a larger disk" || n[0].Title != "agents/0 has not joined" {
+		t.Errorf("needs %+v", n)
+	}
+}
+
 // TestNothingIsNoPanic looks at cycles that lack nearly everything.
 func TestNothingIsNoPanic(t *testing.T) {
 	e := journal.Entry{Seen: cluster.New(now, cluster.Objects{}, nil), Policy: policy.Default()}
