@@ -114,7 +114,7 @@ func Run(ctx context.Context, o Options) error {
 		Every: o.Timing.withDefaults().Resync, Version: o.Version, API: classes,
 	}
 	if o.Journal != "" {
-		shown.Past = func(at time.Time) (journal.Entry, error) { 
+		shown.Past = func(at time.Time) (journal.Entry, error) {
 			defer ReturnMemory()
 			return history.At(o.Journal, at, history.Shown)
 		}
