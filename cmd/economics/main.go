@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sluice.dev/sluice/internal/economics"
+	"sluice.dev/sluice/internal/progress"
 	"sluice.dev/sluice/internal/traces"
 )
 
@@ -100,9 +101,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		fmt.Fprintln(out)
 	}
 	if o.only == "" || o.only == "ratios" {
+		line := progress.NewLine(os.Stderr)
 		for _, w := range t.workloads(o) {
-			doc.Ratios = append(doc.Ratios, economics.Ratios(w, economics.Parallels(), max(1, o.seed), o.farms)...)
+			meter := line.Meter()
+			ended := func(done, all int) {
+				meter.At(int64(done), int64(all), func() string { return fmt.Sprintf("%d of %d replays of %s", done, all, w.Name) })
+			}
+			doc.Ratios = append(doc.Ratios, economics.Ratios(w, economics.Parallels(), max(1, o.seed), o.farms, ended)...)
 		}
+		line.Clear()
 		economics.WriteRatios(out, doc.Ratios)
 	}
 	return doc.write(o.json)

@@ -28,9 +28,12 @@ type Ratio struct {
 }
 
 // Ratios replays the workload on one farm a seed, from the first seed on, and compares the first contender with each of the others.
-func Ratios(w Workload, contenders []Contender, first uint64, farms int) []Ratio {
+// It says after each replay how many of all are done.
+func Ratios(w Workload, contenders []Contender, first uint64, farms int, ended func(done, all int)) []Ratio {
 	runs := make([][]Replayed, len(contenders))
 	var wait sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
 	cores := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, c := range contenders {
 		runs[i] = make([]Replayed, farms)
@@ -39,6 +42,10 @@ func Ratios(w Workload, contenders []Contender, first uint64, farms int) []Ratio
 				cores <- struct{}{}
 				defer func() { <-cores }()
 				runs[i][farm] = c.Run(w, DrawnBoot(first+uint64(farm)))
+				mu.Lock()
+				defer mu.Unlock()
+				done++
+				ended(done, farms*len(contenders))
 			})
 		}
 	}

@@ -1,12 +1,19 @@
 package economics
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestRatiosCompareWithinOneFarm divides by what the other contender paid for the same boot times: against itself every ratio is 1.
 func TestRatiosCompareWithinOneFarm(t *testing.T) {
 	autoscaler := Contender{Name: TheParallel, New: func(Workload) Autoscaler { own := parallel; own.Expander = Expanders[2]; return &own }}
 	w := slice(1)
-	got := Ratios(w, []Contender{autoscaler, autoscaler}, 1, 3)
+	var told []int
+	got := Ratios(w, []Contender{autoscaler, autoscaler}, 1, 3, func(done, all int) { told = append(told, done, all) })
+	if want := []int{1, 6, 2, 6, 3, 6, 4, 6, 5, 6, 6, 6}; !slices.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
+	}
 	one := Spread{Median: 1, Least: 1, Most: 1}
 	if len(got) != 1 || got[0].USD != one || got[0].Hours != one || got[0].Farms != 3 {
 		t.Errorf("against itself: %+v", got)

@@ -134,7 +134,7 @@ var rooms = map[string][]string{
 
 	"cmd/azuresim":   {"internal/azuresim"},
 	"cmd/bench":      {"internal/app", "internal/bench", "internal/bench/resident"},
-	"cmd/economics":  {"internal/economics", "internal/traces"},
+	"cmd/economics":  {"internal/economics", "internal/progress", "internal/traces"},
 	"cmd/sbom":       {}, // of any binary
 	"cmd/mutants":    {}, // of this tree
 	"cmd/proof":      {"internal/progress", "internal/proof", "internal/world"},
