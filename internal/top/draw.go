@@ -260,12 +260,9 @@ func (m Model) name(least int) int { return least + max(0, min(20, (m.size.Width
 // bar is the width of a group's bar.
 func (m Model) bar() int { return 17 + max(0, min(23, (m.size.Width-80)/4)) }
 
-// clean is text that a terminal may show: no byte of it moves a cursor.
-func clean(text string) string { return report.Printable(strings.ToValidUTF8(text, "\uFFFD")) }
-
 // fit cuts a text to a width.
 func fit(text string, width int) string {
-	if text = clean(text); width <= 0 || ansi.StringWidth(text) <= width {
+	if text = report.Printable(text); width <= 0 || ansi.StringWidth(text) <= width {
 		return strings.TrimRight(text, " ")
 	}
 	return ansi.Truncate(text, width, "..")
@@ -278,7 +275,7 @@ func cell(text string, width int) string {
 }
 
 func cellMost(text string, width int) string {
-	if text = clean(text); ansi.StringWidth(text) <= width {
+	if text = report.Printable(text); ansi.StringWidth(text) <= width {
 		return text
 	}
 	return ansi.Truncate(text, max(0, width), "..")
@@ -290,7 +287,7 @@ func between(a, b string, width int) string {
 
 // wrap breaks a text into lines; those after the first are set in.
 func wrap(text string, width int) []string {
-	text = clean(text)
+	text = report.Printable(text)
 	if width <= 8 || ansi.StringWidth(text) <= width {
 		return []string{text}
 	}

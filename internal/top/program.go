@@ -7,6 +7,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"sluice.dev/sluice/internal/report"
 )
 
 // every is how often a source is asked for its newest cycle.
@@ -66,7 +68,7 @@ func (p program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			return p, tea.Quit
 		case WantCopy:
 			if w.Text == "" {
-				w.Text = clean(p.source.Command(w.About, w.At))
+				w.Text = report.Printable(p.source.Command(w.About, w.At))
 			}
 			p.model = p.model.Copied(w.Text)
 			all = append(all, tea.SetClipboard(w.Text))
