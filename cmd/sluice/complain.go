@@ -92,5 +92,5 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
 		near = "did you mean " + strings.Join(names, ", ") + "? "
 	}
-	return fmt.Errorf("%q is no command; %ssee sluice --help", args[0], near)
+	return fmt.Errorf("%q is no command; %ssee %s --help", args[0], near, cmd.CommandPath())
 }

@@ -50,10 +50,23 @@ func (h *helpAll) Set(string) error {
 	return nil
 }
 
+// asCalled are texts with the name by which the user calls the program, in what is quoted and in examples.
+func asCalled(cmd *cobra.Command, text string) string {
+	name := cmd.Root().CommandPath()
+	text = strings.ReplaceAll(text, `"sluice `, `"`+name+` `)
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		if rest, example := strings.CutPrefix(l, "  sluice "); example {
+			lines[i] = "  " + name + " " + rest
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 // helpOf is the help of a command in lines of so many columns.
 func helpOf(cmd *cobra.Command, all bool, width int) string {
 	p := page{width: min(width, widest)}
-	p.prose(cmp.Or(cmd.Long, cmd.Short))
+	p.prose(asCalled(cmd, cmp.Or(cmd.Long, cmd.Short)))
 	if more := cmd.Annotations[moreHelp]; all && more != "" {
 		p.line("")
 		p.prose(more)
@@ -63,7 +76,7 @@ func helpOf(cmd *cobra.Command, all bool, width int) string {
 		p.verbs(cmd)
 	}
 	if cmd.HasExample() {
-		p.line("\nExamples:\n%s", cmd.Example) // to be copied whole
+		p.line("\nExamples:\n%s", asCalled(cmd, cmd.Example)) // to be copied whole
 	}
 	front, rest := inFront(cmd.Flags())
 	titles, flags := []string{own}, [][]*pflag.Flag{front}

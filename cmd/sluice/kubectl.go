@@ -67,6 +67,9 @@ func (s *settings) checkOverrides() error {
 		for name := range raw.Contexts {
 			known = append(known, name)
 		}
+		if len(known) == 0 {
+			return fmt.Errorf("--context=%s: there is no kubeconfig that has a context; give its path with --kubeconfig", o.CurrentContext)
+		}
 		return fmt.Errorf("--context=%s: the kubeconfig has no such context; it has %s", o.CurrentContext, strings.Join(sorted(known), ", "))
 	}
 	return nil

@@ -42,6 +42,10 @@ type whom struct {
 
 func (w *whom) add(f *pflag.FlagSet) {
 	f.StringVar(&w.server, "server", "", "running sluice to ask: its address, such as http://127.0.0.1:8085, or NAMESPACE/SERVICE:PORT; empty: that of the cluster, through the API server; none: decide here")
+	addToken(f, w)
+}
+
+func addToken(f *pflag.FlagSet, w *whom) {
 	f.StringVar(&w.token, "token", "", "bearer token to show to a sluice that runs with --web-authorization")
 }
 
@@ -62,8 +66,11 @@ func decides(f *pflag.FlagSet) (first string) {
 	return first
 }
 
-// noSluice says why no running sluice can be asked; "" where the API server is not known either.
-type noSluice struct{ why string }
+// noSluice says why no running sluice can be asked; "" where the API server is not known either, which unknown then says.
+type noSluice struct {
+	why     string
+	unknown error
+}
 
 func (n *noSluice) Error() string { return n.why }
 
@@ -94,14 +101,32 @@ func (w whom) here(f *pflag.FlagSet) (bool, error) {
 
 // ask lets the running sluice answer. Where none can be asked, and the user has named none, the error is a [*noSluice].
 func (s *settings) ask(ctx context.Context, w whom, page string, query url.Values, v any) error {
+	r, err := s.reach(ctx, w, page, query)
+	var no *noRight
+	switch {
+	case errors.As(err, &no):
+		return fmt.Errorf("%w; or decide here with --server=none", err)
+	case err != nil:
+		return err
+	}
+	return r.into(v)
+}
+
+// noRight is a refusal of the API server to lead to sluice.
+type noRight struct{ error }
+
+func (n *noRight) Unwrap() error { return n.error }
+
+// reach finds the running sluice and asks it. Its reply is sluice's own, whatever it says.
+func (s *settings) reach(ctx context.Context, w whom, page string, query url.Values) (reply, error) {
 	if strings.Contains(w.server, "://") {
-		return askAddress(ctx, w.server, w.token, page, query, v)
+		return reachAddress(ctx, w.server, w.token, page, query)
 	}
 	namespace, service, port := w.namespace, serviceName, servicePort
 	if w.server != "" {
 		named := false
 		if namespace, service, named = strings.Cut(w.server, "/"); !named || namespace == "" {
-			return askAddress(ctx, w.server, w.token, page, query, v)
+			return reachAddress(ctx, w.server, w.token, page, query)
 		}
 		service, port, _ = strings.Cut(service, ":")
 		if port == "" {
@@ -110,7 +135,7 @@ func (s *settings) ask(ctx context.Context, w whom, page string, query url.Value
 	}
 	config, err := s.kube()
 	if err != nil {
-		return &noSluice{} // who decides here says the same
+		return reply{}, &noSluice{unknown: err} // who decides here says the same
 	}
 	if config.Timeout == 0 {
 		config.Timeout = answerWithin
@@ -119,20 +144,20 @@ func (s *settings) ask(ctx context.Context, w whom, page string, query url.Value
 	defer cancel()
 	p := proxied{token: w.token, scheme: "http"}
 	if p.client, err = rest.HTTPClientFor(config); err != nil {
-		return fmt.Errorf("connect to the API server: %w", err)
+		return reply{}, fmt.Errorf("connect to the API server: %w", err)
 	}
 	if p.at, _, err = rest.DefaultServerUrlFor(config); err != nil {
-		return fmt.Errorf("connect to the API server: %w", err)
+		return reply{}, fmt.Errorf("connect to the API server: %w", err)
 	}
-	err = p.ask(ctx, namespace, service, port, page, query, v)
+	r, err := p.ask(ctx, namespace, service, port, page, query)
 	var none *noSluice
 	switch {
 	case err == nil || !errors.As(err, &none):
-		return err
+		return r, err
 	case w.server != "":
-		return fmt.Errorf("--server=%s: %s", w.server, none.why)
+		return r, fmt.Errorf("--server=%s: %s", w.server, none.why)
 	}
-	return p.askElsewhere(ctx, config, namespace, none, page, query, v)
+	return p.askElsewhere(ctx, config, namespace, none, page, query)
 }
 
 // tries is how often a service is asked for a replica that leads. The API server takes any that is Ready each time: of two, one in a thousand
@@ -140,12 +165,10 @@ func (s *settings) ask(ctx context.Context, w whom, page string, query url.Value
 const tries = 10
 
 // ask lets the leader among a service's replicas answer. Any replica names it; where its pod may not be asked by name, the service is asked again.
-func (p proxied) ask(ctx context.Context, namespace, service, port, page string, query url.Values, v any) error {
-	var r reply
+func (p proxied) ask(ctx context.Context, namespace, service, port, page string, query url.Values) (r reply, err error) {
 	for n := 0; n < tries; n++ {
-		var err error
 		if r, err = p.door(namespace, "services", service, port).get(ctx, page, query); err != nil {
-			return reaching(kube.Plain(err))
+			return r, reaching(kube.Plain(err))
 		}
 		if r.wantsTLS() && p.scheme == "http" {
 			p.scheme = "https"
@@ -164,33 +187,33 @@ func (p proxied) ask(ctx context.Context, namespace, service, port, page string,
 			}
 		}
 	}
-	return p.said(r, namespace, service, v)
+	return r, refused(r, namespace, service)
 }
 
-// said reads an answer, sluice's or that of the API server in its place.
-func (p proxied) said(r reply, namespace, service string, v any) error {
+// refused is the error where the API server answers in sluice's place.
+func refused(r reply, namespace, service string) error {
 	err := r.ofAPIServer()
 	switch {
 	case err == nil:
-		return r.into(v)
+		return nil
 	case apierrors.IsNotFound(err):
-		return &noSluice{fmt.Sprintf("there is no service %s/%s", namespace, service)}
+		return &noSluice{why: fmt.Sprintf("there is no service %s/%s", namespace, service)}
 	case apierrors.IsServiceUnavailable(err) && strings.Contains(err.Error(), "no endpoints available"):
-		return &noSluice{fmt.Sprintf("no pod of service %s/%s is Ready", namespace, service)}
+		return &noSluice{why: fmt.Sprintf("no pod of service %s/%s is Ready", namespace, service)}
 	case apierrors.IsServiceUnavailable(err):
-		return &noSluice{fmt.Sprintf("the API server does not reach service %s/%s (%v)", namespace, service, err)}
+		return &noSluice{why: fmt.Sprintf("the API server does not reach service %s/%s (%v)", namespace, service, err)}
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%w: bind the user to the Role sluice-reader (deploy/reader.yaml), or decide here with --server=none", err)
+		return &noRight{fmt.Errorf("%w: apply deploy/reader.yaml and bind the user to its Role: kubectl -n %s create rolebinding sluice-readers --role=sluice-reader --user=NAME", err, namespace)}
 	}
 	return reaching(fmt.Errorf("ask the running sluice: %w", kube.Plain(err)))
 }
 
 // askElsewhere looks for a sluice that is not where the manifests have it: a service of another name, as of the chart, or a process on this machine.
 // Else the error says where the one runs that holds the lease.
-func (p proxied) askElsewhere(ctx context.Context, config *rest.Config, namespace string, none *noSluice, page string, query url.Values, v any) error {
+func (p proxied) askElsewhere(ctx context.Context, config *rest.Config, namespace string, none *noSluice, page string, query url.Values) (reply, error) {
 	client, err := kubernetes.NewForConfigAndClient(config, p.client)
 	if err != nil {
-		return fmt.Errorf("connect to the API server: %w", err)
+		return reply{}, fmt.Errorf("connect to the API server: %w", err)
 	}
 	// Who may not list services of all namespaces has named none, and is told so below.
 	found, err := client.CoreV1().Services(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: serviceLabel})
@@ -199,26 +222,26 @@ func (p proxied) askElsewhere(ctx context.Context, config *rest.Config, namespac
 			return o.Namespace == namespace && o.Name == serviceName || len(o.Spec.Ports) == 0
 		})
 		if len(others) > 1 {
-			return fmt.Errorf("several services may be sluice's: name one, such as --server=%s", address(others[0]))
+			return reply{}, fmt.Errorf("several services may be sluice's: name one, such as --server=%s", address(others[0]))
 		}
 		if len(others) == 1 {
 			o := others[0]
-			return p.ask(ctx, o.Namespace, o.Name, strconv.Itoa(int(o.Spec.Ports[0].Port)), page, query, v)
+			return p.ask(ctx, o.Namespace, o.Name, strconv.Itoa(int(o.Spec.Ports[0].Port)), page, query)
 		}
 	}
 	holder, why := leaseholder(ctx, client, namespace)
 	if holder == "" {
-		return &noSluice{none.why + ", and " + why}
+		return reply{}, &noSluice{why: none.why + ", and " + why}
 	}
 	host, err := os.Hostname()
 	if machine, _ := app.Identify(host); err == nil && machine != "" && strings.HasPrefix(holder, machine+"_") {
-		beside := "http://127.0.0.1:" + servicePort
-		if err := askAddress(ctx, beside, "", page, query, v); err != nil {
-			return &noSluice{fmt.Sprintf("%s, and the sluice of this machine does not answer (%v)", none.why, err)}
+		r, err := reachAddress(ctx, beside, "", page, query)
+		if err != nil {
+			return r, &noSluice{why: fmt.Sprintf("%s, and the sluice of this machine does not answer (%v)", none.why, err)}
 		}
-		return nil
+		return r, nil
 	}
-	return &noSluice{none.why + ", and " + why}
+	return reply{}, &noSluice{why: none.why + ", and " + why}
 }
 
 // address is a service as --server names it.

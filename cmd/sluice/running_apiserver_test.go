@@ -138,6 +138,10 @@ func TestARealAPIServerLeadsToSluice(t *testing.T) {
 	ask("plan", "--server=kube-system/locked", "--token=open").expect(t, exitNothing, "agents  steady")
 	ask("plan", "--server=kube-system/locked", "--token=forged").complains(t, "refuses --token", "does not know this token")
 	ask("plan", "--server=kube-system/absent").complains(t, "--server=kube-system/absent", "there is no service kube-system/absent")
+	ask("top").expect(t, exitNothing, "x LAST", " agents ", "the last is of 2026-03-01 12:00:00 UTC")
+	ask("top", "--server=kube-system/locked").complains(t, "--web-authorization", "--token")
+	ask("top", "--server=kube-system/locked", "--token=open").expect(t, exitNothing, " agents ")
+	ask("top", "--as=bob").complains(t, `User "bob" cannot get resource "services/proxy"`, "apply deploy/reader.yaml", "rolebinding sluice-readers --role=sluice-reader")
 	ask("plan", "--as=bob").complains(t, `User "bob" cannot get resource "services/proxy"`, "deploy/reader.yaml")
 	var got said
 	for { // the API server's authorizer hears of the new binding by a watch

@@ -307,8 +307,14 @@ func TestThePluginIsCalledByKubectl(t *testing.T) {
 	var out pen
 	cmd := underName(root(), "/home/jane/.krew/bin/kubectl-sluice")
 	cmd.SetOut(&out)
-	if code := execute(t.Context(), cmd, []string{"plan", "--help"}); code != exitNothing || !strings.Contains(out.String(), "kubectl sluice plan [flags]") {
+	if code := execute(t.Context(), cmd, []string{"plan", "--help"}); code != exitNothing || !strings.Contains(out.String(), "kubectl sluice plan [flags]") ||
+		strings.Contains(out.String(), "\n  sluice ") || !strings.Contains(out.String(), "\n  kubectl sluice plan --context=prod") {
 		t.Errorf("%d: %s", code, out.String())
+	}
+	var wrong pen
+	cmd.SetErr(&wrong)
+	if code := execute(t.Context(), cmd, []string{"tpo"}); code != exitError || !strings.Contains(wrong.String(), `did you mean top? see kubectl sluice --help`) {
+		t.Errorf("%d: %s", code, wrong.String())
 	}
 }
 

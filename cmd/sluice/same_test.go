@@ -60,7 +60,7 @@ func TestAllSayTheSameOfACycle(t *testing.T) {
 	}
 	explained := sluice(t.Context(), "explain", "pod", "web", "--server="+r.address)
 	explained.expect(t, exitNothing, n.Waiting[0].Sentence, string(n.Waiting[0].Code))
-	source := &top.Server{Address: r.address}
+	source := &top.Server{Ask: (&line{whom: whom{server: r.address}}).ask}
 	if got, err := source.Why(t.Context(), reason.Pod("default", "web"), time.Time{}); err != nil || got != explained.out {
 		t.Errorf("top explains (%v)\n%s\nexplain\n%s", err, got, explained.out)
 	}

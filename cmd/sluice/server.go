@@ -34,6 +34,7 @@ type reply struct {
 	door
 	status int
 	said   string // the status line
+	header http.Header
 	body   []byte
 }
 
@@ -60,11 +61,11 @@ func (d door) get(ctx context.Context, page string, query url.Values) (reply, er
 		return reply{}, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<20))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 256<<20))
 	if err != nil {
 		return reply{}, fmt.Errorf("read the answer: %w", err)
 	}
-	return reply{d, resp.StatusCode, resp.Status, body}, nil
+	return reply{d, resp.StatusCode, resp.Status, resp.Header, body}, nil
 }
 
 // wantsTLS says whether the port speaks TLS, and was spoken to in the clear.
@@ -96,8 +97,11 @@ func (r reply) standsBy() (leader string, so bool) {
 // into reads sluice's answer into v.
 func (r reply) into(v any) error {
 	if r.status == http.StatusOK {
-		var of struct{ Cycle *uint64 }
-		if json.Unmarshal(r.body, &of) != nil || of.Cycle == nil || json.Unmarshal(r.body, v) != nil {
+		var of struct { // each answer of sluice has one of them
+			Cycle       *uint64
+			Told, Found *json.RawMessage
+		}
+		if json.Unmarshal(r.body, &of) != nil || of.Cycle == nil && of.Told == nil && of.Found == nil || json.Unmarshal(r.body, v) != nil {
 			return fmt.Errorf("%s answers something else than was asked for; is it sluice?", r.name)
 		}
 		return nil
@@ -116,14 +120,14 @@ func (r reply) into(v any) error {
 	return fmt.Errorf("%s answers %s; is it sluice?", r.name, r.said)
 }
 
-// askAddress lets the sluice at an address answer.
-func askAddress(ctx context.Context, server, token, page string, query url.Values, v any) error {
+// reachAddress asks the sluice at an address.
+func reachAddress(ctx context.Context, server, token, page string, query url.Values) (reply, error) {
 	at, err := url.Parse(server)
 	switch {
 	case err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https":
-		return fmt.Errorf("--server=%s: give an address such as http://127.0.0.1:8085, NAMESPACE/SERVICE:PORT, or none", server)
+		return reply{}, fmt.Errorf("--server=%s: give an address such as http://127.0.0.1:8085, NAMESPACE/SERVICE:PORT, or none", server)
 	case token != "" && at.Scheme != "https":
-		return fmt.Errorf("--token: it would go to --server=%s in the clear; give an address with https", server)
+		return reply{}, fmt.Errorf("--token: it would go to --server=%s in the clear; give an address with https", server)
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -133,12 +137,12 @@ func askAddress(ctx context.Context, server, token, page string, query url.Value
 		if errors.As(err, &cause) {
 			err = cause.Err // it names the address again
 		}
-		return fmt.Errorf("--server=%s: %w; is sluice run there, with --address?", server, err)
+		return reply{}, fmt.Errorf("--server=%s: %w; is sluice run there, with --address?", server, err)
 	}
 	if r.wantsTLS() {
-		return fmt.Errorf("--server=%s: it speaks TLS; give the address with https", server)
+		return reply{}, fmt.Errorf("--server=%s: it speaks TLS; give the address with https", server)
 	}
-	return r.into(v)
+	return r, nil
 }
 
 // proxied are the doors that an API server has to services and pods of a namespace, by their kind.

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"sluice.dev/sluice/internal/app"
@@ -21,54 +23,89 @@ import (
 )
 
 func topCommand() *cobra.Command {
-	var server, file, format string
+	var h operator
+	var w whom
+	var file, format string
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Show on a terminal what needs you, the groups, their machines, the pods that wait, and what happens next",
 		Long: `Show the newest cycle on a terminal, and follow: what needs you, the groups, their machines, the pods that wait, and what happens next.
-It is the page of a running sluice (--server), or of a journal (--journal), which also knows the past and what is gone.
+
+It asks the sluice that runs in the cluster, through the API server: nothing has to be exposed or forwarded, and deploy/reader.yaml has the rights
+for it. Else it asks the address of --server, or reads a journal, which also knows the past and what is gone.
 
 Press ? for the keys and signs; enter says why of a row, / finds by name, q quits. It changes nothing.
-Without a terminal, with TERM=dumb or with -o it prints one screen and ends.`,
-		Example: `  sluice top                       # after: kubectl -n kube-system port-forward deploy/sluice 8085
-  sluice top --journal=/var/lib/sluice/journal.jsonl
-  sluice top --server=http://127.0.0.1:8085 -o text`,
+Without a terminal, with TERM=dumb or with -o it prints one screen and ends. With NO_COLOR it has no colour.`,
+		Example: `  sluice top                        # the cluster of your kubeconfig
+  sluice top --context=prod
+  sluice top --server=http://127.0.0.1:8085 -o text
+  sluice top --journal=/var/lib/sluice/journal.jsonl`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if file != "" && cmd.Flags().Changed("server") {
+			f := cmd.Flags()
+			switch {
+			case file != "" && w.server != "":
 				return errors.New("--server and --journal: give one of them")
+			case w.server == nobodyAsked:
+				return errors.New("--server=none: there is nothing to show; name an address, or a journal with --journal")
 			}
-			s, name, end := topSource(server, file)
-			defer end()
-			return showTop(cmd.Context(), s, name, format, cmd.InOrStdin(), cmd.OutOrStdout())
+			o := top.Options{Program: strings.TrimSuffix(cmd.CommandPath(), " "+cmd.Name()), Flags: givenOf(f, "kubeconfig", "context", "as", "as-group")}
+			if file != "" {
+				j := journalSource(file)
+				defer j.Close()
+				o.Name = filepath.Base(file)
+				return showTop(cmd.Context(), j, o, format, cmd.InOrStdin(), cmd.OutOrStdout())
+			}
+			l := &line{settings: &h.settings, whom: w}
+			o.Name = l.name()
+			flags := append(slices.Clone(o.Flags), givenOf(f, "server")...)
+			if f.Changed("namespace") {
+				flags = append(flags, "--status-namespace="+w.namespace) // as explain calls it
+			}
+			return showTop(cmd.Context(), &top.Server{Ask: l.ask, Flags: flags}, o, format, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&server, "server", "http://127.0.0.1:8085", "address of a running sluice")
+	f.StringVar(&w.server, "server", "", "running sluice to ask: its address, such as http://127.0.0.1:8085, or NAMESPACE/SERVICE:PORT; empty: that of the cluster, through the API server")
+	addToken(f, &w)
 	app.BindAs(f, "journal", &file, "a journal that sluice run wrote, instead")
 	f.StringVarP(&format, "output", "o", "", "text or json: one screen, or the cycle as data; empty: follow on a terminal")
+	h.add(cmd)
+	named := pflag.NewFlagSet("", pflag.ContinueOnError)
+	app.BindAs(named, "namespace", &w.namespace, "namespace of sluice's service and lease")
+	named.Lookup("namespace").Shorthand = "n"
+	f.AddFlagSet(named)
 	return cmd
 }
 
-// topSource is what answers, its name, and what ends it.
-func topSource(server, file string) (top.Source, string, func()) {
-	if file != "" {
-		explain := func(about reason.Ref, at time.Time) (report.Explanation, error) {
-			return explainFrom(file, moment{at: at}, about, tellAside(io.Discard))
+// givenOf are those of some flags that the user has given, as they are given again.
+func givenOf(f *pflag.FlagSet, names ...string) (given []string) {
+	for _, name := range names {
+		flag := f.Lookup(name)
+		if flag == nil || !flag.Changed {
+			continue
 		}
-		j := &top.Journal{Path: file, Explain: explain}
-		return j, filepath.Base(file), j.Close
+		values := []string{flag.Value.String()}
+		if several, is := flag.Value.(pflag.SliceValue); is {
+			values = several.GetSlice()
+		}
+		for _, v := range values {
+			given = append(given, "--"+name+"="+v)
+		}
 	}
-	name := server
-	if u, err := url.Parse(server); err == nil && u.Host != "" {
-		name = u.Host
-	}
-	return &top.Server{Address: server}, name, func() {}
+	return given
+}
+
+// journalSource answers from a journal.
+func journalSource(file string) *top.Journal {
+	return &top.Journal{Path: file, Explain: func(about reason.Ref, at time.Time) (report.Explanation, error) {
+		return explainFrom(file, moment{at: at}, about, tellAside(io.Discard))
+	}}
 }
 
 // showTop follows on a terminal, or writes one cycle.
-func showTop(ctx context.Context, s top.Source, name, format string, in io.Reader, out io.Writer) error {
-	o := top.Options{Name: name, Moment: func(text string, now time.Time) (time.Time, error) { return parseMoment("at", text, now) }}
+func showTop(ctx context.Context, s top.Source, o top.Options, format string, in io.Reader, out io.Writer) error {
+	o.Moment = func(text string, now time.Time) (time.Time, error) { return parseMoment("at", text, now) }
 	if format != "" && format != "text" && format != "json" {
 		return fmt.Errorf("--output=%s: give text or json", format)
 	}

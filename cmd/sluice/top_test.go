@@ -37,11 +37,8 @@ func TestTopPrintsOneScreenWhereThereIsNoTerminal(t *testing.T) {
 }
 
 func TestTopOfAJournalKnowsThePastAndWhatIsGone(t *testing.T) {
-	s, name, end := topSource("", idleNight(t))
-	defer end()
-	if name != "journal" {
-		t.Errorf("it is called %q", name)
-	}
+	s := journalSource(idleNight(t))
+	defer s.Close()
 	seen, err := s.Newest(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -74,8 +71,8 @@ func TestTopFollowsAJournalThatGrows(t *testing.T) {
 	}
 	lines := bytes.SplitAfter(whole, []byte("\n"))
 	path := file(t, "journal", string(bytes.Join(lines[:4], nil)))
-	s, _, end := topSource("", path)
-	defer end()
+	s := journalSource(path)
+	defer s.Close()
 	first, err := s.Newest(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -8,13 +9,28 @@ import (
 
 // APIClass is what one class of requests to the cloud's API has spent, and what it may spend now.
 type APIClass struct {
-	Class, Region string
-	Answered      map[string]int // requests sent so far, by status
-	Held          map[string]int // requests not sent so far, by reason
+	Class    string         `json:"class"`
+	Region   string         `json:"region"`
+	Answered map[string]int `json:"answered"`       // requests sent so far, by status
+	Held     map[string]int `json:"held,omitempty"` // requests not sent so far, by reason
 
-	Limited    bool // whether the cloud publishes a limit; the next two mean nothing when not
-	Left, Most float64
-	Until      time.Time // the cloud asked for no request before; zero when it may be asked
+	Limited bool      `json:"limited"` // whether the cloud publishes a limit; the next two mean nothing when not
+	Left    float64   `json:"left,omitempty"`
+	Most    float64   `json:"most,omitempty"`
+	Until   time.Time `json:"until,omitzero"` // the cloud asked for no request before; zero when it may be asked
+}
+
+// Counts are the requests of the class: all that were answered, those of them that were refused, and those that were not sent.
+func (c APIClass) Counts() (answered, refused, held int) {
+	for status, n := range c.Answered {
+		if answered += n; strings.HasPrefix(status, "4") || strings.HasPrefix(status, "5") {
+			refused += n
+		}
+	}
+	for _, n := range c.Held {
+		held += n
+	}
+	return answered, refused, held
 }
 
 // apiClasses reads the classes at each scrape.

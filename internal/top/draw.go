@@ -41,7 +41,7 @@ c                the command for it, copied where the terminal can (OSC 52)
 t                a time: 02:13, 2026-03-02 02:13, 2026-03-02T02:13:00Z, or 90m for so long ago
 [ ]              the cycle before, the cycle after
 n                back to now
-1 2 3 4          now, what happened, all verdicts, evidence of Azure by group
+1 2 3 4          now, what happened, all verdicts, Azure: evidence and requests
 q                quit
 
 BAR    = busy  i idle  d leaving  ! silent or not joined  + coming  - free to max

@@ -82,7 +82,21 @@ func (j *Journal) Newest(ctx context.Context) (s Seen, err error) {
 	if j.newest == nil {
 		return s, fmt.Errorf("The journal %s holds no whole cycle yet", j.Path)
 	}
-	return Seen{Now: j.newest}, nil
+	return Seen{Now: j.newest, Every: j.every()}, nil
+}
+
+// every is how often a cycle has come lately. The longest of the last gaps is left out: it may be a time without sluice.
+func (j *Journal) every() time.Duration {
+	const lately = 20
+	var gaps []time.Duration
+	for i := max(1, len(j.times)-lately); i < len(j.times); i++ {
+		gaps = append(gaps, j.times[i].Sub(j.times[i-1]))
+	}
+	slices.Sort(gaps)
+	if len(gaps) < 2 {
+		return 0
+	}
+	return gaps[len(gaps)-2]
 }
 
 // readOn goes to the end, and says whether there was a line.
@@ -167,6 +181,9 @@ func (j *Journal) Verdicts(_ context.Context, at time.Time) ([]action.Verdict, e
 	defer j.mu.Unlock()
 	return j.entry.Plan.Verdicts, nil
 }
+
+// Azure is not known: a journal has no requests.
+func (j *Journal) Azure(context.Context) ([]report.APIClass, error) { return nil, nil }
 
 // Find finds what has a name like a text, also what is gone.
 func (j *Journal) Find(ctx context.Context, text string, _ time.Time) ([]timeline.Found, error) {

@@ -68,7 +68,7 @@ func (p program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			return p, tea.Quit
 		case WantCopy:
 			if w.Text == "" {
-				w.Text = report.Printable(p.source.Command(w.About, w.At))
+				w.Text = report.Printable(p.model.options.program(p.source.Command(w.About, w.At)))
 			}
 			p.model = p.model.Copied(w.Text)
 			all = append(all, tea.SetClipboard(w.Text))
@@ -119,6 +119,9 @@ func answer(ctx context.Context, s Source, w Want) (any, error) {
 	case WantVerdicts:
 		all, err := s.Verdicts(ctx, w.At)
 		return Verdicts{all}, err
+	case WantAzure:
+		all, err := s.Azure(ctx)
+		return Azure{all}, err
 	case WantFound:
 		all, err := s.Find(ctx, w.Text, w.At)
 		return Found{w.Text, all}, err

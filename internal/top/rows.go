@@ -1,6 +1,7 @@
 package top
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,7 +54,7 @@ func (m Model) sections() []section {
 	case m.view == viewWhy:
 		return []section{m.verdictRows()}
 	case m.view == viewAzure:
-		return []section{m.azureRows()}
+		return []section{m.azureRows(), m.requestRows()}
 	}
 	all := []section{m.groupRows(), m.needRows()}
 	if len(n.Groups) > 0 {
@@ -136,13 +137,16 @@ func (m Model) groupRows() section {
 	return s
 }
 
+// oldList is from when on the age of a group's list is told. While nothing moves, a group is read every few minutes.
+const oldList = 10 * time.Minute
+
 // state is what a group does, until when, and why.
 func (m Model) state(g view.Group) string {
 	words := []string{string(g.Outcome)}
 	if left := view.Left(g.Until, m.at()); left > 0 {
 		words = append(words, countdown(left))
 	}
-	if g.Age > Stale {
+	if g.Age > oldList {
 		words = append(words, "list "+age(g.Age)+" old")
 	}
 	if g.Why != "" {
@@ -331,6 +335,58 @@ func (m Model) azureRows() section {
 		s.rows = append(s.rows, r)
 	}
 	return s
+}
+
+// requestRows are the requests to Azure against its limits: a class that Azure has shut first, then the busiest.
+func (m Model) requestRows() section {
+	s := section{lines: true, least: 1, title: "REQUESTS TO AZURE SINCE THE START"}
+	switch {
+	case m.past:
+		s.title += "  n goes back to now, which knows them"
+		return s
+	case m.azure == nil:
+		s.title += "  not known here: ask the running sluice"
+		return s
+	}
+	all := slices.Clone(m.azure)
+	slices.SortStableFunc(all, func(a, b report.APIClass) int {
+		x, _, _ := a.Counts()
+		y, _, _ := b.Counts()
+		return cmp.Or(b.Until.Compare(a.Until), cmp.Compare(y, x))
+	})
+	for _, c := range all {
+		answered, refused, held := c.Counts()
+		shut := c.Until.After(m.at())
+		if answered+held == 0 && !shut || !m.shows(c.Class) {
+			continue
+		}
+		spent, r := "no known limit", row{}
+		if c.Limited {
+			spent = share(c.Most-c.Left, c.Most, 4)
+		}
+		state := "open"
+		if shut {
+			state, r.style = "shut to "+clock(c.Until), warn
+		}
+		r.text = cell(c.Class, m.name(18)) + cell(c.Region, 11) + fmt.Sprintf("%6d%5d%5d  ", answered, refused, held) + cell(spent, 16) + state
+		s.rows = append(s.rows, r)
+	}
+	if len(s.rows) == 0 {
+		s.title += "  none"
+		return s
+	}
+	head := " " + cell("CLASS", m.name(18)) + cell("REGION", 11) + "  SENT  BAD HELD  " + cell("SPENT OF LIMIT", 16) + "STATE"
+	s.rows = append([]row{{text: strings.TrimPrefix(head, " "), style: title}}, s.rows...)
+	return s
+}
+
+// share is a part of a whole: a bar, and the two numbers.
+func share(part, whole float64, width int) string {
+	n := 0
+	if whole > 0 {
+		n = max(0, min(width, int(part/whole*float64(width)+0.5)))
+	}
+	return strings.Repeat("=", n) + strings.Repeat("-", width-n) + fmt.Sprintf(" %.0f of %.0f", part, whole)
 }
 
 func kindWord(k reason.Kind) string {

@@ -3,12 +3,10 @@ package top
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,63 +17,22 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// Server is the source that asks a running sluice.
+// Server is the source that asks a running sluice, whichever way leads to it.
 type Server struct {
-	Address string // such as http://127.0.0.1:8085
-}
-
-// largest is how much of an answer is read.
-const largest = 256 << 20
-
-// get reads an answer as JSON, and gives the clock of the server.
-func (s *Server) get(ctx context.Context, path string, query url.Values, to any) (time.Time, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	address, err := url.Parse(s.Address)
-	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
-		return time.Time{}, fmt.Errorf("--server=%s: give an address such as http://127.0.0.1:8085", s.Address)
-	}
-	address = address.JoinPath(path)
-	address.RawQuery = query.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("--server=%s: %w", s.Address, err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		var cause *url.Error
-		if errors.As(err, &cause) {
-			err = cause.Err // it names the address again
-		}
-		return time.Time{}, fmt.Errorf("%s does not answer: %w; is sluice run there, with --address?", s.Address, err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, largest))
-	if err != nil {
-		return time.Time{}, fmt.Errorf("%s: read the answer: %w", s.Address, err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		var problem struct{ Error string }
-		if json.Unmarshal(body, &problem) == nil && problem.Error != "" {
-			return time.Time{}, errors.New(problem.Error)
-		}
-		return time.Time{}, fmt.Errorf("%s answers %s; is it sluice?", s.Address, resp.Status)
-	}
-	if err := json.Unmarshal(body, to); err != nil {
-		return time.Time{}, fmt.Errorf("%s answers something that sluice does not; is it sluice?", s.Address)
-	}
-	clock, _ := http.ParseTime(resp.Header.Get("Date")) // without one its clock counts as ours
-	return clock, nil
+	Ask   func(ctx context.Context, page string, query url.Values, to any) (http.Header, error) // reads an answer's JSON; an error is a sentence
+	Flags []string                                                                              // that lead explain to the same sluice
 }
 
 // seen is a cycle that the query names.
 func (s *Server) seen(ctx context.Context, query url.Values) (Seen, error) {
 	var n view.Now
-	clock, err := s.get(ctx, "api/v1/now", query, &n)
+	header, err := s.Ask(ctx, "api/v1/now", query, &n)
 	if err == nil && n.Time.IsZero() {
-		err = fmt.Errorf("%s answers something else than a cycle; is it sluice?", s.Address)
+		err = errors.New("what answers shows no cycle; is it sluice?")
 	}
-	return Seen{&n, clock}, err
+	clock, _ := http.ParseTime(header.Get("Date"))               // without one its clock counts as ours
+	every, _ := time.ParseDuration(header.Get(view.EveryHeader)) // one older than the header has the usual limit
+	return Seen{Now: &n, Clock: clock, Every: every}, err
 }
 
 // asOf is a query for the cycle at a time, and for the newest one at the zero time.
@@ -102,14 +59,14 @@ func (s *Server) After(ctx context.Context, at time.Time) (Seen, error) {
 // Told is what happened until a time, the newest first.
 func (s *Server) Told(ctx context.Context, until time.Time) ([]timeline.Telling, error) {
 	var page struct{ Told []timeline.Telling }
-	_, err := s.get(ctx, "api/v1/told", asOf("until", until), &page)
+	_, err := s.Ask(ctx, "api/v1/told", asOf("until", until), &page)
 	return page.Told, err
 }
 
 // Find finds things by a part of their name, also those that are gone.
 func (s *Server) Find(ctx context.Context, text string, _ time.Time) ([]timeline.Found, error) {
 	var page struct{ Found []timeline.Found }
-	_, err := s.get(ctx, "api/v1/find", url.Values{"q": {text}}, &page)
+	_, err := s.Ask(ctx, "api/v1/find", url.Values{"q": {text}}, &page)
 	return page.Found, err
 }
 
@@ -119,7 +76,7 @@ func (s *Server) Why(ctx context.Context, about reason.Ref, at time.Time) (strin
 	query := asOf("at", at)
 	query.Set("kind", string(about.Kind))
 	query.Set("name", about.Name)
-	if _, err := s.get(ctx, "api/v1/explain", query, &x); err != nil {
+	if _, err := s.Ask(ctx, "api/v1/explain", query, &x); err != nil {
 		return "", err
 	}
 	var b bytes.Buffer
@@ -127,16 +84,31 @@ func (s *Server) Why(ctx context.Context, about reason.Ref, at time.Time) (strin
 	return b.String(), err
 }
 
+// Azure is what the process has asked of Azure since it started.
+func (s *Server) Azure(ctx context.Context) ([]report.APIClass, error) {
+	var page struct{ Classes []report.APIClass }
+	_, err := s.Ask(ctx, "api/v1/azure", nil, &page)
+	return page.Classes, err
+}
+
 // Verdicts are those of the cycle at a time.
 func (s *Server) Verdicts(ctx context.Context, at time.Time) ([]action.Verdict, error) {
 	var page struct{ Verdicts []action.Verdict }
-	_, err := s.get(ctx, "api/v1/verdicts", asOf("at", at), &page)
+	_, err := s.Ask(ctx, "api/v1/verdicts", asOf("at", at), &page)
 	return page.Verdicts, err
 }
 
 // Command is what says the same without a screen.
 func (s *Server) Command(about reason.Ref, _ time.Time) string {
-	return command("sluice", "explain", string(about.Kind), about.Name, "--server="+s.Address)
+	return command(append([]string{"sluice", "explain", string(about.Kind), about.Name}, s.Flags...)...)
+}
+
+// words are further words of a command.
+func words(more []string) string {
+	if len(more) == 0 {
+		return ""
+	}
+	return " " + command(slices.Clone(more)...)
 }
 
 // command is words for a shell: a word with anything else than names have is quoted.

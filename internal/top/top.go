@@ -24,17 +24,16 @@ type Source interface {
 	Told(ctx context.Context, until time.Time) ([]timeline.Telling, error)            // newest first
 	Verdicts(ctx context.Context, at time.Time) ([]action.Verdict, error)             // of the cycle at a time, zero for the newest
 	Find(ctx context.Context, text string, until time.Time) ([]timeline.Found, error) // also what is gone
+	Azure(ctx context.Context) ([]report.APIClass, error)                             // requests until now; nil where they are not known
 	Command(about reason.Ref, at time.Time) string                                    // to paste
 }
 
 // Seen is a cycle, and the clock of who decided it when that was read.
 type Seen struct {
 	Now   *view.Now
-	Clock time.Time // zero for the clock of this machine
+	Clock time.Time     // zero for the clock of this machine
+	Every time.Duration // a cycle comes at least so often; zero where nobody knows
 }
-
-// Stale is how old the newest cycle may be before its countdowns stop: cycles come every ten seconds by default.
-const Stale = 2 * time.Minute
 
 // A Want is something that a model asks its loop for.
 type Want struct {
@@ -55,6 +54,7 @@ const (
 	WantTold     What = "told"
 	WantVerdicts What = "verdicts"
 	WantFound    What = "found"
+	WantAzure    What = "azure"
 	WantNewest   What = "newest"
 	WantCopy     What = "copy"
 	WantQuit     What = "quit"
@@ -79,6 +79,8 @@ type (
 	Told struct{ All []timeline.Telling }
 	// Verdicts are those of the cycle that is shown.
 	Verdicts struct{ All []action.Verdict }
+	// Azure are the requests to Azure until now; nil where they are not known.
+	Azure struct{ All []report.APIClass }
 	// Found is what has a name like the filter.
 	Found struct {
 		Text string
@@ -95,9 +97,11 @@ type (
 
 // Options are what a model begins with.
 type Options struct {
-	Name   string // of the source, in front of all
-	Colour bool
-	Moment func(text string, now time.Time) (time.Time, error) // reads a time that somebody types
+	Name    string // of the source, in front of all
+	Colour  bool
+	Program string                                              // as the user calls it, in commands to paste; "" for sluice
+	Flags   []string                                            // by which kubectl and sluice find the cluster that the user means
+	Moment  func(text string, now time.Time) (time.Time, error) // reads a time that somebody types
 }
 
 // The views, in the order of their keys.
@@ -124,6 +128,8 @@ type Model struct {
 	clock   time.Time     // of this machine
 	skew    time.Duration // what the clock of the source is ahead of it
 
+	every time.Duration // see [Seen]
+
 	newest  *view.Now
 	shown   *view.Now // newest, or a cycle of the past
 	past    bool
@@ -146,6 +152,7 @@ type Model struct {
 	scroll   int
 	told     []timeline.Telling
 	verdicts []action.Verdict
+	azure    []report.APIClass
 }
 
 // New is a model that has seen nothing.
@@ -167,7 +174,7 @@ func (m Model) age() time.Duration {
 	return max(0, m.clock.Add(m.skew).Sub(m.newest.Time))
 }
 
-func (m Model) stale() bool { return m.trouble != "" || m.age() > Stale }
+func (m Model) stale() bool { return m.trouble != "" || m.age() > view.Stale(m.every) }
 
 // cycleAt is the time that questions are about: zero for the newest cycle.
 func (m Model) cycleAt() time.Time {
@@ -197,6 +204,8 @@ func (m Model) Update(msg any) (Model, []Want) {
 		m.told, m.note = msg.All, ""
 	case Verdicts:
 		m.verdicts, m.note = msg.All, ""
+	case Azure:
+		m.azure = msg.All
 	case Found:
 		if msg.Text == m.filter {
 			m.found = msg.All
@@ -210,7 +219,7 @@ func (m Model) Update(msg any) (Model, []Want) {
 }
 
 func (m Model) see(msg Newest) (Model, []Want) {
-	m.trouble, m.skew = "", 0
+	m.trouble, m.skew, m.every = "", 0, msg.Every
 	if !msg.Clock.IsZero() {
 		m.skew = msg.Clock.Sub(m.clock)
 	}
@@ -234,6 +243,8 @@ func (m Model) needed() []Want {
 		return []Want{{What: WantTold, At: m.cycleAt()}}
 	case m.view == viewWhy:
 		return []Want{{What: WantVerdicts, At: m.cycleAt()}}
+	case m.view == viewAzure && !m.past: // nobody keeps what was asked before
+		return []Want{{What: WantAzure}}
 	}
 	return nil
 }
@@ -442,7 +453,7 @@ func (m Model) copy() (Model, []Want) {
 	case r == nil:
 		return m, nil
 	case r.need != nil && r.need.Command != "" && !strings.HasPrefix(r.need.Command, "sluice explain"):
-		want = Want{What: WantCopy, Text: report.Printable(r.need.Command)}
+		want = Want{What: WantCopy, Text: report.Printable(m.options.program(r.need.Command + words(m.options.Flags)))}
 	case r.about.Kind == "":
 		m.note = "It has no command."
 		return m, nil
@@ -456,6 +467,14 @@ func (m Model) copy() (Model, []Want) {
 func (m Model) Copied(command string) Model {
 	m.note = command
 	return m
+}
+
+// program is a command under the name by which the user calls sluice.
+func (o Options) program(command string) string {
+	if rest, is := strings.CutPrefix(command, "sluice "); is && o.Program != "" {
+		return o.Program + " " + rest
+	}
+	return command
 }
 
 func sentences(all ...string) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/internal/timeline"
 	"sluice.dev/sluice/internal/view"
 	"sluice.dev/sluice/plan/action"
@@ -210,6 +211,7 @@ func TestKeysAskForWhatTheySay(t *testing.T) {
 		{"there is none after now", "]", nil},
 		{"what happened", "2", []Want{{What: WantTold}}},
 		{"all verdicts", "3", []Want{{What: WantVerdicts}}},
+		{"requests to Azure", "4", []Want{{What: WantAzure}}},
 		{"evidence", "4 enter", []Want{{What: WantWhy, About: reason.Group("render")}}},
 		{"help takes any key", "? q", nil},
 		{"quit", "q", []Want{{What: WantQuit}}},
@@ -240,6 +242,54 @@ func TestThePastStandsStillUntilNow(t *testing.T) {
 	}
 	if m, _ = press(m, "n"); !strings.Contains(m.Plain(), " NOW ") {
 		t.Errorf("n does not go back:\n%s", m.Plain())
+	}
+}
+
+// TestACycleIsLiveForThreeIntervals or two minutes, whichever is longer, as on the page.
+func TestACycleIsLiveForThreeIntervals(t *testing.T) {
+	for every, live := range map[time.Duration]time.Duration{0: 2 * time.Minute, 10 * time.Second: 2 * time.Minute, 10 * time.Minute: 30 * time.Minute} {
+		for _, age := range []time.Duration{live, live + time.Second} {
+			m, _ := show(busy(), 80, 24).Update(Newest{Seen{Now: busy(), Every: every}})
+			m, _ = m.Update(Tick{noon.Add(age)})
+			if text := m.Plain(); strings.Contains(text, " NOW ") != (age == live) || strings.Contains(text, "No cycle came for") == (age == live) {
+				t.Errorf("every %s, after %s:\n%s", every, age, text)
+			}
+		}
+	}
+}
+
+func TestRequestsToAzureAreShownAgainstTheirLimits(t *testing.T) {
+	m, _ := press(show(busy(), 80, 24), "4")
+	if text := m.Plain(); !strings.Contains(text, "not known here: ask the running sluice") {
+		t.Errorf("it is not said that they are unknown:\n%s", text)
+	}
+	m, _ = m.Update(Azure{[]report.APIClass{
+		{Class: "machine lists", Region: "westeurope", Answered: map[string]int{"200": 812}, Limited: true, Left: 45, Most: 60},
+		{Class: "scale set updates", Region: "westeurope", Answered: map[string]int{"200": 10, "429": 2}, Held: map[string]int{"throttled": 3}, Until: noon.Add(time.Minute)},
+		{Class: "deletions", Region: "westeurope"},
+	}})
+	text := m.Plain()
+	shut := strings.Index(text, "12    2    3  no known limit  shut to 12:01:00")
+	open := strings.Index(text, "812    0    0  =--- 15 of 60   open")
+	if shut < 0 || open < shut || strings.Contains(text, "deletions") {
+		t.Errorf("not the shut one, then the busiest, without the one of which nothing was asked:\n%s", text)
+	}
+	m, _ = m.Update(Past{Seen{Now: busy()}})
+	if text := m.Plain(); strings.Contains(text, "machine lists") || !strings.Contains(text, "n goes back to now") {
+		t.Errorf("of another time:\n%s", text)
+	}
+}
+
+// TestACopiedCommandGoesToTheSameCluster, and is called as the user calls it.
+func TestACopiedCommandGoesToTheSameCluster(t *testing.T) {
+	n := busy()
+	n.Needs[0].Command = "sluice acknowledge render"
+	m := show(n, 80, 24)
+	m.options.Program, m.options.Flags = "kubectl sluice", []string{"--context=a b"}
+	for keys, want := range map[string]string{"c": "kubectl sluice acknowledge render '--context=a b'", "j j c": "kubectl get nodes '--context=a b'"} {
+		if _, wants := press(m, strings.Fields(keys)...); len(wants) != 1 || wants[0].Text != want {
+			t.Errorf("%s: %+v, want %s", keys, wants, want)
+		}
 	}
 }
 
@@ -322,7 +372,7 @@ func TestABarShowsAllThatIsThere(t *testing.T) {
 }
 
 func TestCommandsAreQuotedForShells(t *testing.T) {
-	s := Server{Address: "http://127.0.0.1:8085"}
+	s := Server{Flags: []string{"--server=http://127.0.0.1:8085"}}
 	if got, want := s.Command(reason.Node("a;rm -rf 'x'"), time.Time{}), `sluice explain node 'a;rm -rf '\''x'\''' --server=http://127.0.0.1:8085`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

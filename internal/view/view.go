@@ -348,5 +348,11 @@ func are(n int, word string) string {
 	return plural(n, word) + " are"
 }
 
+// EveryHeader says beside a view how often a cycle comes at least. A view has no such field: it is of one cycle, and the same from a journal.
+const EveryHeader = "Sluice-Scan-Interval"
+
+// Stale is how old the newest cycle may be before it is not live any more, where one comes at least every so often; zero where nobody knows.
+func Stale(every time.Duration) time.Duration { return max(2*time.Minute, 3*every) }
+
 // Write writes the view as one line of JSON.
 func Write(w io.Writer, n *Now) error { return json.NewEncoder(w).Encode(n) }

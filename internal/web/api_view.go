@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/internal/timeline"
 	"sluice.dev/sluice/internal/view"
 )
@@ -23,7 +24,30 @@ func (s *Server) now(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusInternalServerError, "write the answer: "+err.Error())
 		return
 	}
+	if s.options.Every > 0 {
+		w.Header().Set(view.EveryHeader, s.options.Every.String())
+	}
 	send(w, r, page)
+}
+
+// azureView is what was asked of Azure.
+type azureView struct {
+	Cycle   uint64            `json:"cycle"` // the latest
+	Time    time.Time         `json:"time"`
+	Classes []report.APIClass `json:"classes"` // since the process started
+}
+
+// azure answers with the requests of this process to Azure, against its limits.
+func (s *Server) azure(w http.ResponseWriter, _ *http.Request) {
+	c, ok := s.newest(w)
+	if !ok {
+		return
+	}
+	v := azureView{Cycle: c.Cycle, Time: c.Seen.Time, Classes: []report.APIClass{}}
+	if s.options.API != nil {
+		v.Classes = append(v.Classes, s.options.API()...)
+	}
+	answer(w, http.StatusOK, v)
 }
 
 // told answers with what happened until a time, the newest first.

@@ -14,6 +14,7 @@ import (
 
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/internal/timeline"
+	"sluice.dev/sluice/internal/view"
 	"sluice.dev/sluice/internal/web/page"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/reason"
@@ -193,7 +194,7 @@ func (s *Server) modes(r request) (all []page.Mode) {
 }
 
 // stale is how old the latest cycle may be before a page says so.
-func (s *Server) stale() time.Duration { return max(2*time.Minute, 3*s.options.Every) }
+func (s *Server) stale() time.Duration { return view.Stale(s.options.Every) }
 
 // present is the latest cycle.
 func (s *Server) present() (*cycle, error) {

@@ -117,6 +117,7 @@ const index = `sluice
 /api/v1/explain?kind=pod&name=default/web-0     why
 /api/v1/told                                    what happened, the newest first; until=TIME
 /api/v1/find?q=web                              things by a part of their name, also gone ones
+/api/v1/azure                                   requests to Azure by class, against its limits
 
 The answers of a cycle take at=TIME and after=TIME, such as at=2026-03-02T02:13:00Z, where a journal is kept.
 `
@@ -133,6 +134,7 @@ func (s *Server) Handler() http.Handler {
 	api.HandleFunc("GET /api/v1/now", s.now)
 	api.HandleFunc("GET /api/v1/told", s.told)
 	api.HandleFunc("GET /api/v1/find", s.find)
+	api.HandleFunc("GET /api/v1/azure", s.azure)
 	api.HandleFunc("GET /api/v1/plan", s.plan)
 	api.HandleFunc("GET /api/v1/verdicts", s.verdicts)
 	api.HandleFunc("GET /api/v1/explain", s.explain)

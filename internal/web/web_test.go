@@ -17,6 +17,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/report"
+	"sluice.dev/sluice/internal/view"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/plan/memory"
@@ -122,8 +123,8 @@ func TestEveryAddressOfTheIndexIsAnswered(t *testing.T) {
 			}
 		}
 	}
-	if listed != 11 {
-		t.Errorf("%d addresses are listed, want 11", listed)
+	if listed != 12 {
+		t.Errorf("%d addresses are listed, want 12", listed)
 	}
 	if w := ask(s, "GET", "/nowhere"); w.Code != http.StatusNotFound {
 		t.Errorf("GET /nowhere: %d", w.Code)
@@ -298,6 +299,24 @@ func TestBadQuestionsAreAnsweredWithWhatIsAllowed(t *testing.T) {
 	near := at(read(t, ask(answered, "GET", "/api/v1/explain?kind=pod&name=web-0")), "near", 0)
 	if near != "default/web-0" {
 		t.Errorf("the first name near is %v", near)
+	}
+}
+
+// TestOtherReadersLearnTheIntervalAndTheRequests that the page shows.
+func TestOtherReadersLearnTheIntervalAndTheRequests(t *testing.T) {
+	s := New(Options{Every: 10 * time.Minute, API: func() []report.APIClass {
+		return []report.APIClass{{Class: "machine lists", Answered: map[string]int{"200": 3}, Limited: true, Left: 45, Most: 60}}
+	}})
+	if w := ask(s, "GET", "/api/v1/azure"); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("before a cycle: %d", w.Code)
+	}
+	s.Report(entry())
+	if got := ask(s, "GET", "/api/v1/now").Header().Get(view.EveryHeader); got != "10m0s" {
+		t.Errorf("a cycle comes every %q", got)
+	}
+	v := read(t, ask(s, "GET", "/api/v1/azure"))
+	if diff := cmp.Diff([]any{7.0, "machine lists", 45.0, 3.0}, []any{at(v, "cycle"), at(v, "classes", 0, "class"), at(v, "classes", 0, "left"), at(v, "classes", 0, "answered", "200")}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -72,17 +72,8 @@ func NewAzure(entry journal.Entry, classes []report.APIClass) Azure {
 	shut, throttled := 0, 0
 	for _, c := range classes {
 		row := Class{Class: c.Class, Region: c.Region, Limited: c.Limited, Spent: c.Most - c.Left, Most: c.Most}
-		for status, n := range c.Answered {
-			if row.Answered += n; strings.HasPrefix(status, "4") || strings.HasPrefix(status, "5") {
-				row.Refused += n
-			}
-			if status == "429" {
-				throttled += n
-			}
-		}
-		for _, n := range c.Held {
-			row.Held += n
-		}
+		row.Answered, row.Refused, row.Held = c.Counts()
+		throttled += c.Answered["429"]
 		if c.Until.After(now) {
 			row.Until = c.Until
 			shut++
