@@ -117,17 +117,18 @@ func (b build) contents() ([]entry, error) {
 		files = append(files, entry{name: name, content: content})
 		return err
 	}
-	archives := map[string]entry{}
-	for _, architecture := range architectures {
-		bill, err := os.ReadFile(b.of(architecture, "sluice.cdx.json"))
-		if err := add("sluice_"+number+"_linux_"+architecture+".cdx.json", bill, err); err != nil {
+	archives := map[platform]entry{}
+	for _, p := range platforms {
+		name := "sluice_" + number + "_" + p.os + "_" + p.architecture
+		bill, err := os.ReadFile(b.of(p, "sluice.cdx.json"))
+		if err := add(name+".cdx.json", bill, err); err != nil {
 			return nil, err
 		}
-		archive, err := b.archive(architecture, "sluice_"+number+"_linux_"+architecture+"/")
-		if err := add("sluice_"+number+"_linux_"+architecture+".tar.gz", archive, err); err != nil {
+		archive, err := b.archive(p, name+"/")
+		if err := add(name+".tar.gz", archive, err); err != nil {
 			return nil, err
 		}
-		archives[architecture] = files[len(files)-1]
+		archives[p] = files[len(files)-1]
 	}
 	parts, err := tree(b.layout(), "")
 	if err != nil {
@@ -149,7 +150,7 @@ func (b build) contents() ([]entry, error) {
 }
 
 // archive holds a binary with its licence, and the manifests.
-func (b build) archive(architecture, prefix string) ([]byte, error) {
+func (b build) archive(p platform, prefix string) ([]byte, error) {
 	entries, err := tree(filepath.Join(b.root, "deploy"), prefix+"deploy/")
 	if err != nil {
 		return nil, err
@@ -161,7 +162,7 @@ func (b build) archive(architecture, prefix string) ([]byte, error) {
 		name, from string
 		mode       int64
 	}{
-		{"sluice", b.of(architecture, "sluice"), 0o755}, {"LICENSE", filepath.Join(b.root, "LICENSE"), 0o644}, {"CHANGELOG.md", filepath.Join(b.root, "CHANGELOG.md"), 0o644},
+		{p.binary(), b.of(p, p.binary()), 0o755}, {"LICENSE", filepath.Join(b.root, "LICENSE"), 0o644}, {"CHANGELOG.md", filepath.Join(b.root, "CHANGELOG.md"), 0o644},
 	} {
 		content, err := os.ReadFile(f.from)
 		if err != nil {

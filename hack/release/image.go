@@ -107,11 +107,11 @@ func (b build) layer(architecture string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	binary, err := os.ReadFile(b.of(architecture, "sluice"))
+	binary, err := os.ReadFile(b.of(platform{"linux", architecture}, "sluice"))
 	if err != nil {
 		return nil, err
 	}
-	bill, err := os.ReadFile(b.of(architecture, "sluice.cdx.json"))
+	bill, err := os.ReadFile(b.of(platform{"linux", architecture}, "sluice.cdx.json"))
 	if err != nil {
 		return nil, err
 	}

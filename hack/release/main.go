@@ -15,8 +15,22 @@ import (
 	"time"
 )
 
-// architectures are what is published, all for Linux. Each has a folder of that name in dist with the binary and its bill of materials.
+// architectures are those of the image, which is for Linux.
 var architectures = []string{"amd64", "arm64"}
+
+// platform is an operating system with an architecture. Each has a folder OS-ARCHITECTURE in dist with the binary and its bill of materials.
+type platform struct{ os, architecture string }
+
+// platforms are those of archives: what the image is for, and where people run kubectl.
+var platforms = []platform{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}}
+
+// binary is the name of the program.
+func (p platform) binary() string {
+	if p.os == "windows" {
+		return "sluice.exe"
+	}
+	return "sluice"
+}
 
 // build is what a release is made of.
 type build struct {
@@ -44,7 +58,7 @@ func run(args []string, out io.Writer) error {
 	var epoch int64
 	f := flag.NewFlagSet("release", flag.ContinueOnError)
 	f.StringVar(&b.root, "root", ".", "root of the repository")
-	f.StringVar(&b.dist, "dist", "bin/dist", "folder with linux-ARCH/sluice and linux-ARCH/sluice.cdx.json")
+	f.StringVar(&b.dist, "dist", "bin/dist", "folder with OS-ARCH/sluice and OS-ARCH/sluice.cdx.json")
 	f.StringVar(&b.version, "version", "", "version, such as v0.1.0")
 	f.StringVar(&b.revision, "revision", "", "commit that was built")
 	f.StringVar(&b.url, "url", "", "https address of the folder where the files are published; without one there is no manifest for krew")
@@ -93,7 +107,7 @@ func (b build) tag() string { return strings.ReplaceAll(b.version, "+", "-") }
 // reference is the name that a container engine gives the image when it imports it: that of "image: sluice" in a manifest.
 func (b build) reference() string { return "docker.io/library/sluice:" + b.tag() }
 
-// of is the path of a file for one architecture.
-func (b build) of(architecture, name string) string {
-	return filepath.Join(b.dist, "linux-"+architecture, name)
+// of is the path of a file for one platform.
+func (b build) of(p platform, name string) string {
+	return filepath.Join(b.dist, p.os+"-"+p.architecture, name)
 }

@@ -39,9 +39,9 @@ func example(t *testing.T) build {
 			t.Fatal(err)
 		}
 	}
-	for _, a := range architectures {
-		write(b.of(a, "sluice"), "binary for "+a)
-		write(b.of(a, "sluice.cdx.json"), "{}")
+	for _, p := range platforms {
+		write(b.of(p, p.binary()), "binary for "+p.architecture)
+		write(b.of(p, "sluice.cdx.json"), "{}")
 	}
 	write(filepath.Join(b.root, "LICENSE"), "licence")
 	write(filepath.Join(b.root, "CHANGELOG.md"), "changes")
@@ -257,13 +257,16 @@ func TestKrewAcceptsTheManifest(t *testing.T) {
 	if err := yaml.UnmarshalStrict(text, &plugin); err != nil {
 		t.Fatal(err)
 	}
-	if len(plugin.Spec.Platforms) != len(architectures) || plugin.Spec.Version != b.version {
+	if len(plugin.Spec.Platforms) != len(platforms) || plugin.Spec.Version != b.version {
 		t.Errorf("%d platforms of version %s", len(plugin.Spec.Platforms), plugin.Spec.Version)
 	}
-	for _, p := range plugin.Spec.Platforms {
+	for i, p := range plugin.Spec.Platforms {
+		if is := (platform{p.Selector.MatchLabels["os"], p.Selector.MatchLabels["arch"]}); is != platforms[i] || p.Bin != is.binary() {
+			t.Errorf("platform %d is %s for %v, want %v", i, p.Bin, is, platforms[i])
+		}
 		name, below := strings.CutPrefix(p.URI, "https://example.org/v1.2.3/")
 		archive, err := os.ReadFile(filepath.Join(assets, name))
-		if err != nil || !below || !strings.HasSuffix(name, "_"+p.Selector.MatchLabels["arch"]+".tar.gz") {
+		if err != nil || !below || !strings.HasSuffix(name, "_"+p.Selector.MatchLabels["os"]+"_"+p.Selector.MatchLabels["arch"]+".tar.gz") {
 			t.Fatalf("%s for %v: %v", p.URI, p.Selector.MatchLabels, err)
 		}
 		if sum := fmt.Sprintf("%x", sha256.Sum256(archive)); sum != p.Sha256 {
