@@ -37,7 +37,7 @@ func (m Model) fleet() section {
 		zones = []string{""}
 	}
 	const jobs = 12
-	width := max(4, (m.size.Width-1-m.name(12)-jobs)/len(zones))
+	width := max(6, (m.size.Width-1-m.name(12)-jobs)/len(zones))
 	s.title = cell("FLEET", m.name(12))
 	for _, z := range zones {
 		s.title += cell(zoneName(z), width-1) + " "
@@ -61,7 +61,7 @@ func (m Model) fleet() section {
 		tall := 1
 		if m.size.Height == 0 || m.size.Height > 30 { // there is room to show each machine
 			for _, tiles := range byZone {
-				tall = max(tall, min(6, (len(tiles)+width-2)/(width-1)))
+				tall = max(tall, min(6, (len(tiles)+width-3)/(width-2)))
 			}
 		}
 		for i := range tall {
@@ -70,7 +70,7 @@ func (m Model) fleet() section {
 				text, end = cell(string(g.ID), m.name(12)), fmt.Sprintf("%3d of %3d", with, nodes)
 			}
 			for _, tiles := range byZone {
-				text += cell(piece(tiles, width-1, tall, i), width-1) + " "
+				text += cell(piece(tiles, width-2, tall, i), width-1) + " "
 			}
 			s.rows = append(s.rows, row{text: strings.TrimRight(text+end, " ")})
 		}

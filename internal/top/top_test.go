@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -354,6 +355,32 @@ func TestAShortScreenKeepsWhatNeedsSomebody(t *testing.T) {
 	m, _ := press(show(busy(), 80, 14), "G")
 	if text := m.Plain(); strings.Count(text, "\n") != 14 {
 		t.Errorf("the last row makes the screen another height:\n%s", text)
+	}
+}
+
+// TestTheFleetCountsEveryMachine by a sign or in the number of those without room, on screens of every size.
+func TestTheFleetCountsEveryMachine(t *testing.T) {
+	more := regexp.MustCompile(`\+(\d+)`)
+	for _, machines := range []int{1, 14, 15, 16, 17, 80, 120, 2000} {
+		n := cycle(group("pool", 0, 9000, 1, strings.Repeat("8", machines), strings.Repeat("8", machines+1), strings.Repeat("8", machines+2)))
+		for _, size := range []Size{{60, 20}, {80, 24}, {80, 0}, {100, 30}, {120, 60}, {213, 50}} {
+			got, lines := 0, show(n, size.Width, size.Height).fleet().rows
+			for _, r := range lines {
+				text := r.text[show(n, size.Width, size.Height).name(12):]
+				text, _, _ = strings.Cut(text, " of ")
+				if strings.Contains(text, "..") {
+					t.Errorf("%d in %v: cut: %q", machines, size, r.text)
+				}
+				for _, m := range more.FindAllStringSubmatch(text, -1) {
+					count, _ := strconv.Atoi(m[1])
+					got += count
+				}
+				got += strings.Count(more.ReplaceAllString(text, ""), "8")
+			}
+			if got != 3*machines+3 {
+				t.Errorf("%d in %v: %d are counted, want %d", machines, size, got, 3*machines+3)
+			}
+		}
 	}
 }
 
