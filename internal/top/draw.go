@@ -117,6 +117,9 @@ func (m Model) top() []line {
 		needs = fmt.Sprintf("%d need you", len(n.Needs))
 	}
 	nodes := fmt.Sprintf("%d nodes", n.Nodes)
+	if n.Nodes == 1 {
+		nodes = "1 node"
+	}
 	if n.Coming > 0 {
 		nodes += fmt.Sprintf(" +%d", n.Coming)
 	}

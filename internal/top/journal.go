@@ -33,6 +33,7 @@ type Journal struct {
 	newest *view.Now
 	entry  journal.Entry
 
+	past sync.Mutex      // of all and line: reading a day of a large cluster must keep nobody from the newest cycle
 	all  *history.Reader // behind line
 	line timeline.Timeline
 }
@@ -141,12 +142,14 @@ func (j *Journal) After(ctx context.Context, at time.Time) (Seen, error) {
 
 // record reads what happened up to the end of the journal.
 func (j *Journal) record(ctx context.Context) (err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	since := time.Now().Add(-remembers)
+	j.mu.Lock()
 	if n := len(j.times); n > 0 { // an old journal has its own end
 		since = j.times[n-1].Add(-remembers)
 	}
+	j.mu.Unlock()
+	j.past.Lock()
+	defer j.past.Unlock()
 	if j.all == nil {
 		if j.all, err = follow(j.Path, since); err != nil {
 			return err

@@ -287,7 +287,10 @@ func (m Model) toldRows() section {
 			s.rows = append(s.rows, r)
 		}
 	}
-	if len(s.rows) == 0 {
+	switch {
+	case m.told == nil:
+		s.title += "  reading ..."
+	case len(s.rows) == 0:
 		s.title += "  nothing"
 	}
 	return s
@@ -304,7 +307,9 @@ func (m Model) verdictRows() section {
 			}
 		}
 	}
-	s.title = fmt.Sprintf("WHY: ALL VERDICTS %d", len(s.rows))
+	if s.title = fmt.Sprintf("WHY: ALL VERDICTS %d", len(s.rows)); m.verdicts == nil {
+		s.title = "WHY: ALL VERDICTS  reading ..."
+	}
 	return s
 }
 

@@ -150,7 +150,7 @@ type Model struct {
 	openAt   time.Time
 	why      []string
 	scroll   int
-	told     []timeline.Telling
+	told     []timeline.Telling // nil until they are read, as are the verdicts
 	verdicts []action.Verdict
 	azure    []report.APIClass
 }
@@ -201,9 +201,9 @@ func (m Model) Update(msg any) (Model, []Want) {
 			m.why, m.scroll = strings.Split(strings.TrimRight(msg.Text, "\n"), "\n"), 0
 		}
 	case Told:
-		m.told, m.note = msg.All, ""
+		m.told, m.note = append([]timeline.Telling{}, msg.All...), ""
 	case Verdicts:
-		m.verdicts, m.note = msg.All, ""
+		m.verdicts, m.note = append([]action.Verdict{}, msg.All...), ""
 	case Azure:
 		m.azure = msg.All
 	case Found:

@@ -230,6 +230,20 @@ func TestKeysAskForWhatTheySay(t *testing.T) {
 	}
 }
 
+// TestWhatIsReadStillIsNotNothing: a day of a large cluster takes a while to read.
+func TestWhatIsReadStillIsNotNothing(t *testing.T) {
+	for key, answer := range map[string]any{"2": Told{}, "3": Verdicts{}} {
+		m, _ := press(show(busy(), 80, 24), key)
+		if text := m.Plain(); !strings.Contains(text, "reading ...") {
+			t.Errorf("%s: before the answer:\n%s", key, text)
+		}
+		m, _ = m.Update(answer)
+		if text := m.Plain(); strings.Contains(text, "reading ...") {
+			t.Errorf("%s: after the answer:\n%s", key, text)
+		}
+	}
+}
+
 func TestThePastStandsStillUntilNow(t *testing.T) {
 	old := busy()
 	old.Cycle, old.Time = 3, noon.Add(-time.Hour)
