@@ -140,11 +140,17 @@ monitoring-test: ## play the alerts and hold rules and dashboards to the series 
 
 .PHONY: test-browser
 test-browser: ## try the page in a real Chromium, which is installed where it can be: live, back in time, keys, axe, hostile text, behind a proxy
-	@chromium=$$(hack/chromium) && cd hack/browser && SLUICE_CHROMIUM="$$chromium" $(GO) test -count=1 -timeout 10m .
+	@chromium=$$(hack/chromium) && cd hack/browser && SLUICE_CHROMIUM="$$chromium" $(GO) test -count=1 -timeout 10m ./...
 
 .PHONY: screenshots
 screenshots: ## take the pictures of the page in docs/images
 	@chromium=$$(hack/chromium) && cd hack/browser && SLUICE_CHROMIUM="$$chromium" $(GO) test -count=1 -tags screenshots -run TestScreenshots . -screenshots '$(CURDIR)/docs/images'
+
+.PHONY: demo
+demo: ## record the playground's story as moving pictures in docs/images: its page, and sluice top in a terminal; about four minutes
+	@GO='$(GO)' LDFLAGS='$(LDFLAGS)' hack/build bin/sluice ./cmd/sluice
+	@GO='$(GO)' LDFLAGS='$(LDFLAGS)' hack/build bin/playground ./cmd/playground
+	@chromium=$$(hack/chromium) && cd hack/browser && SLUICE_CHROMIUM="$$chromium" $(GO) test -count=1 -timeout 10m -tags demo -run TestDemo -v . -demo '$(CURDIR)/docs/images' -programs '$(CURDIR)/bin'
 
 .PHONY: catalog
 catalog: ## renew the tables of sizes and prices; DATE=2026-11-21 SKUS='skus*.json' PRICES='prices*.json', as docs/reference/catalog.md says

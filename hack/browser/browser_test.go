@@ -62,6 +62,12 @@ type tab struct {
 // open is a tab of a test; what is left of its time limit is for all that the test does there.
 func (s *site) open(t *testing.T) *tab {
 	t.Helper()
+	return s.openFor(t, longest)
+}
+
+// openFor is a tab for so long.
+func (s *site) openFor(t *testing.T, longest time.Duration) *tab {
+	t.Helper()
 	b := &tab{t: t, at: s}
 	own, drop := chromedp.NewContext(started, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.listen))
 	ctx, cancel := context.WithTimeout(own, longest)

@@ -5,17 +5,15 @@ package browser
 import (
 	"bytes"
 	"flag"
-	"image"
-	"image/color"
-	"image/draw"
 	"image/png"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"sluice.dev/sluice/hack/browser/film"
 )
 
 var folder = flag.String("screenshots", ".", "write pictures of the page to this folder")
@@ -63,56 +61,15 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
-// like says whether nobody tells two colours apart in a picture.
-func like(a, b color.RGBA) bool {
-	far := func(x, y uint8) int { return max(int(x)-int(y), int(y)-int(x)) }
-	return far(a.R, b.R)+far(a.G, b.G)+far(a.B, b.B) < 12
-}
-
-// packed is the picture with at most 256 colours: the commonest ones, and for each other one the nearest of them.
+// packed is the picture with at most 256 colours.
 func packed(t *testing.T, raw []byte) []byte {
 	t.Helper()
 	from, err := png.Decode(bytes.NewReader(raw))
 	if err != nil {
 		t.Fatal(err)
 	}
-	area := from.Bounds()
-	counts := map[color.RGBA]int{}
-	plain := image.NewRGBA(area)
-	draw.Draw(plain, area, from, area.Min, draw.Src)
-	for y := range area.Dy() {
-		for x := range area.Dx() {
-			c := plain.RGBAAt(x, y)
-			c.R, c.G, c.B = c.R|3, c.G|3, c.B|3
-			plain.SetRGBA(x, y, c)
-			counts[c]++
-		}
-	}
-	var common []color.RGBA
-	for c := range counts {
-		common = append(common, c)
-	}
-	slices.SortFunc(common, func(a, b color.RGBA) int { return counts[b] - counts[a] })
-	var colours color.Palette
-	for _, c := range common { // a rare colour that no other is like is kept: it may be the red one
-		if len(colours) < 256 && !slices.ContainsFunc(colours, func(other color.Color) bool { return like(c, other.(color.RGBA)) }) {
-			colours = append(colours, c)
-		}
-	}
-	to, nearest := image.NewPaletted(area, colours), map[color.RGBA]uint8{}
-	for y := range area.Dy() {
-		for x := range area.Dx() {
-			c := plain.RGBAAt(x, y)
-			i, known := nearest[c]
-			if !known {
-				i = uint8(colours.Index(c)) //nolint:gosec // of 256
-				nearest[c] = i
-			}
-			to.SetColorIndex(x, y, i)
-		}
-	}
 	var out bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, to); err != nil {
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, film.Paletted(from, film.Colours(256, from))); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
