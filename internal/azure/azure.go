@@ -26,12 +26,9 @@ import (
 
 // Provider is the node groups that [Options] name. It is safe for concurrent use.
 type Provider struct {
-	options    Options
-	gate       *gate
+	*client
 	source     source
-	tokens     *tokens
 	identity   *managedIdentity // nil for an application
-	pipeline   runtime.Pipeline // for requests that the SDK's clients for Microsoft.Compute do not know
 	facts      *facts
 	background sync.WaitGroup // the questions that nobody waits for
 
@@ -100,11 +97,12 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 		return nil, err
 	}
 	p := &Provider{
-		options: o, gate: gate, tokens: tokens, pipeline: pipeline, groups: map[string]*group{}, warned: map[string]string{}, inherited: map[cluster.GroupID]cloud.Takeover{},
+		client: &client{options: o, gate: gate, tokens: tokens, pipeline: pipeline}, groups: map[string]*group{}, warned: map[string]string{}, inherited: map[cluster.GroupID]cloud.Takeover{},
 		life: ctx, triggers: make(chan struct{}, 1),
 	}
+	p.about = p.subject
 	p.identity, _ = cred.(*managedIdentity)
-	p.diagnostics = &diagnostics{now: o.Now, of: map[string]*told{}, task: &backgroundTask{ctx: ctx, running: &p.background}}
+	p.diagnostics = &diagnostics{client: p.client, resource: p.resourceOf, of: map[string]*told{}, task: &backgroundTask{ctx: ctx, running: &p.background}}
 	p.source = p.find(factory, pipeline)
 	if p.facts, err = p.makeFacts(ctx, factory.NewResourceSKUsClient()); err != nil {
 		return nil, err
@@ -129,8 +127,6 @@ func (p *Provider) find(factory *armcompute.ClientFactory, pipeline runtime.Pipe
 	}
 	return &ownership{source: newScaleSets(p.options, factory), options: p.options, pipeline: pipeline, life: p.life, wrap: p.wrap}
 }
-
-func (p *Provider) now() time.Time { return p.options.Now() }
 
 // stamp numbers a question. Provider.mu is held.
 func (p *Provider) stamp() uint64 {

@@ -325,7 +325,7 @@ func (a answer) place() string {
 
 // wrap makes err the contract's error. Doing is what was tried, such as "resize agents to 5". The code is Azure's, or one of sluice's own
 // where Azure gave none: it is never empty.
-func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.Error {
+func (c *client) wrap(group cluster.GroupID, doing string, err error) *cloud.Error {
 	e := &cloud.Error{Kind: cloud.Transient, Group: group}
 	var (
 		known   *cloud.Error
@@ -338,7 +338,7 @@ func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.E
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &shut):
-		e.Kind, e.RetryAfter, e.Code, e.Message = cloud.Throttled, shut.until.Sub(p.now()), shut.code(), shut.Error()
+		e.Kind, e.RetryAfter, e.Code, e.Message = cloud.Throttled, shut.until.Sub(c.now()), shut.code(), shut.Error()
 		e.Property = "S-32"
 	case errors.As(err, &machine):
 		e.Code, e.Message = cmp.Or(machine.Code, noMetadata), machine.Error()
@@ -346,7 +346,7 @@ func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.E
 			e.Kind = cloud.Unauthorized
 		}
 	case errors.As(err, &login):
-		e.Code, e.Message = noToken, fmt.Sprintf("%s got no token: %s", p.options.Identity, signInReason(login))
+		e.Code, e.Message = noToken, fmt.Sprintf("%s got no token: %s", c.options.Identity, signInReason(login))
 		if r := login.RawResponse; r != nil && r.StatusCode < 500 && r.StatusCode != http.StatusTooManyRequests {
 			e.Kind = cloud.Unauthorized
 			e.Message += ": correct the tenant, the client id and the secret, certificate or token"
@@ -354,7 +354,7 @@ func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.E
 	case errors.As(err, &refused):
 		a, status := answerOf(refused)
 		e.Kind, e.Code = kindOf(status, a), cmp.Or(a.Code, fmt.Sprintf("Status%d", status))
-		about := p.subject(group)
+		about := c.about(group)
 		if e.Kind == cloud.Unavailable && about.spot {
 			e.Kind = cloud.Allocation // spot capacity comes and goes
 		}
@@ -365,11 +365,11 @@ func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.E
 		if e.Kind == cloud.Throttled {
 			e.RetryAfter = defaultRetryAfter
 			if refused.RawResponse != nil {
-				e.RetryAfter = retryAfter(refused.RawResponse, p.now(), defaultRetryAfter)
+				e.RetryAfter = retryAfter(refused.RawResponse, c.now(), defaultRetryAfter)
 			}
 		}
 	default:
-		e.Code, e.Message = unanswered(err, hostOf(p.options.ResourceManagerEndpoint))
+		e.Code, e.Message = unanswered(err, hostOf(c.options.ResourceManagerEndpoint))
 	}
 	e.Message = doing + ": " + e.Message
 	return e

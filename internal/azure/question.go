@@ -157,9 +157,9 @@ func (p *Provider) unanswered(g *group, q *question) *cloud.Error {
 }
 
 // host is who has not answered.
-func (p *Provider) host() string {
-	if p.tokens.timedOut() {
-		return p.tokens.source
+func (c *client) host() string {
+	if c.tokens.timedOut() {
+		return c.tokens.source
 	}
-	return hostOf(p.options.ResourceManagerEndpoint)
+	return hostOf(c.options.ResourceManagerEndpoint)
 }

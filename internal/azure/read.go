@@ -41,7 +41,7 @@ func (p *Provider) dubious(g *group, r *reading, err error) bool {
 }
 
 // once says whether an error is a bad answer that may be the only one: one that asks for a wait is not, nor is none at all, which costs time.
-func (p *Provider) once(err error) bool {
+func (c *client) once(err error) bool {
 	var (
 		refused *azcore.ResponseError
 		own     *cloud.Error
@@ -53,7 +53,7 @@ func (p *Provider) once(err error) bool {
 	case errors.As(err, &refused):
 		a, status := answerOf(refused)
 		return kindOf(status, a) != cloud.Throttled && status != http.StatusUnauthorized &&
-			(refused.RawResponse == nil || retryAfter(refused.RawResponse, p.now(), 0) == 0)
+			(refused.RawResponse == nil || retryAfter(refused.RawResponse, c.now(), 0) == 0)
 	case errors.As(err, &own), errors.As(err, &shut), errors.As(err, &login), errors.As(err, &machine):
 		return false
 	}

@@ -71,7 +71,7 @@ func (p *Provider) refresh(ctx context.Context) {
 		questions[i] = j.question
 	}
 	p.askAll(ctx, questions, func(i int) { p.ask(p.life, questions[i], p.reads(jobs[i])) })
-	p.diagnose()
+	p.diagnostics.diagnose()
 	p.options.Runner.Settle(&p.background)
 }
 
