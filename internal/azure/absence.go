@@ -22,7 +22,7 @@ const (
 
 // drop forgets the discovered groups whose tags say that they are none any more, and notes which scale sets are not there. One whose machines were all seen
 // leaving, that two lists lack and that Azure denies in between, is shown as deleted, so that its nodes are judged; one that nobody saw leaving cannot be read.
-// A discovered group is forgotten after an hour of that, a named one never. Provider.mu is held.
+// A discovered group is forgotten after an hour of that, a named one never. state.mu is held.
 func (p *Provider) drop(l *listing, found, listed map[string]bool) {
 	for k, g := range p.groups {
 		switch {
@@ -47,18 +47,18 @@ func (p *Provider) forget(k string) {
 	delete(p.groups, k)
 }
 
-// left says whether all machines of the group were seen leaving when lists had them last. A scale set that Azure denies all at once may be a lie. Provider.mu
+// left says whether all machines of the group were seen leaving when lists had them last. A scale set that Azure denies all at once may be a lie. state.mu
 // is held.
-func (p *Provider) left(g *group) bool {
-	known := p.beyond(g)
+func (s *state) left(g *group) bool {
+	known := s.beyond(g)
 	return !slices.ContainsFunc(g.listed(), func(m *machine) bool { return known[m.uid].does != verbDelete })
 }
 
-// clear has a group that is not there show no machine, on the word of a list that lacks it. Provider.mu is held.
-func (p *Provider) clear(g *group, asked time.Time) *cloud.Error {
+// clear has a group that is not there show no machine, on the word of a list that lacks it. state.mu is held.
+func (s *state) clear(g *group, asked time.Time) *cloud.Error {
 	m := *g.good.model
 	m.capacity, m.version = 0, ""
-	return p.take(g, &reading{model: &m, at: asked.UTC(), asked: fleet.At(asked)})
+	return s.take(g, &reading{model: &m, at: asked.UTC(), asked: fleet.At(asked)})
 }
 
 // unlisted says that the list of all groups lacks one.

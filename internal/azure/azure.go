@@ -11,7 +11,6 @@ package azure
 
 import (
 	"context"
-	"fmt"
 	"sort"
 	"sync"
 	"time"
@@ -26,7 +25,7 @@ import (
 
 // Provider is the node groups that [Options] name. It is safe for concurrent use.
 type Provider struct {
-	*client
+	*state
 	source     source
 	identity   *managedIdentity // nil for an application
 	facts      *facts
@@ -40,12 +39,10 @@ type Provider struct {
 
 	refreshing sync.Mutex // held by the one caller of Groups that asks Azure
 
-	mu            sync.Mutex                         // guards what follows and every group; never held during a request
-	groups        map[string]*group                  // by key
-	operations    []*operation                       // in the order of acceptance
+	// state.mu guards what follows.
+
 	earlier       []Operation                        // of an earlier process, or of another one that leads as well, not followed yet
 	inherited     map[cluster.GroupID]cloud.Takeover // growths of another process that are not told of yet
-	stamps        uint64                             // of questions asked so far: facts are ordered by when they were asked for
 	listed        time.Time                          // when the scale sets were last listed
 	lists         int                                // how often they were
 	listAgain     time.Time                          // after a failed list: no other before
@@ -97,10 +94,9 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 		return nil, err
 	}
 	p := &Provider{
-		client: &client{options: o, gate: gate, tokens: tokens, pipeline: pipeline}, groups: map[string]*group{}, warned: map[string]string{}, inherited: map[cluster.GroupID]cloud.Takeover{},
+		state: newState(&client{options: o, gate: gate, tokens: tokens, pipeline: pipeline}), warned: map[string]string{}, inherited: map[cluster.GroupID]cloud.Takeover{},
 		life: ctx, triggers: make(chan struct{}, 1),
 	}
-	p.about = p.subject
 	p.identity, _ = cred.(*managedIdentity)
 	p.diagnostics = &diagnostics{client: p.client, resource: p.resourceOf, of: map[string]*told{}, task: &backgroundTask{ctx: ctx, running: &p.background}}
 	p.source = p.find(factory, pipeline)
@@ -126,12 +122,6 @@ func (p *Provider) find(factory *armcompute.ClientFactory, pipeline runtime.Pipe
 		return newStandard(p.options, factory, pipeline)
 	}
 	return &ownership{source: newScaleSets(p.options, factory), options: p.options, pipeline: pipeline, life: p.life, wrap: p.wrap}
-}
-
-// stamp numbers a question. Provider.mu is held.
-func (p *Provider) stamp() uint64 {
-	p.stamps++
-	return p.stamps
 }
 
 // Groups follows the operations in flight, reads what is due, and returns every group, sorted by ID. It does not wait long for answers: a
@@ -164,7 +154,7 @@ func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 	return out, p.listFault
 }
 
-// answer is a group as callers get it. Provider.mu is held.
+// answer is a group as callers get it. state.mu is held.
 func (p *Provider) answer(g *group) *cluster.Group {
 	out := g.answer()
 	if g.asking != nil && g.asking.late && out.Problem == "" {
@@ -253,30 +243,4 @@ func (p *Provider) Group(ctx context.Context, id cluster.GroupID) (*cluster.Grou
 		return nil, &unknown
 	}
 	return out, nil
-}
-
-// store keeps what a read found, unless something younger is known: that is a fault, too. Provider.mu is held.
-func (p *Provider) store(g *group, stamp uint64, r *reading, fault *cloud.Error) *cloud.Error {
-	if stamp < g.stamp {
-		return &cloud.Error{Kind: cloud.Conflict, Group: g.id, Code: "ChangedInBetween", Message: fmt.Sprintf("read %s: it changed before the answer came", g)}
-	}
-	if fault == nil {
-		g.stamp = stamp
-		p.obey(g, r.model)
-		fault = p.take(g, r)
-		if fault == nil && g.lost > 0 {
-			if g.view.Capacity >= g.lost {
-				g.failure = nil
-			}
-			g.lost = 0
-		}
-	}
-	if fault != nil {
-		g.refuse(fault, p.now())
-	}
-	return fault
-}
-
-func unknown(id cluster.GroupID) *cloud.Error {
-	return &cloud.Error{Kind: cloud.NotFound, Group: id, Code: "GroupUnknown", Message: fmt.Sprintf("%q is no node group: name it in --nodes, or give its scale set the tags that --node-group-auto-discovery asks for", id)}
 }

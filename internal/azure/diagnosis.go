@@ -131,10 +131,10 @@ func (d *diagnostics) diagnose() {
 }
 
 // resourceOf is the resource id of a machine, "" when no list has it.
-func (p *Provider) resourceOf(m cluster.Machine) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	g := p.groups[key(string(m.Group))]
+func (s *state) resourceOf(m cluster.Machine) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.groups[key(string(m.Group))]
 	if g == nil || g.reading == nil {
 		return ""
 	}

@@ -177,17 +177,17 @@ type subject struct {
 	spot     bool
 }
 
-// subject is what an answer about the group is about, as far as it was read. Provider.mu is not held.
-func (p *Provider) subject(id cluster.GroupID) subject {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if g := p.groups[key(string(id))]; g != nil {
+// subject is what an answer about the group is about, as far as it was read. state.mu is not held.
+func (s *state) subject(id cluster.GroupID) subject {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g := s.groups[key(string(id))]; g != nil {
 		return g.subject()
 	}
 	return subject{}
 }
 
-// subject is the same of one group. Provider.mu is held.
+// subject is the same of one group. state.mu is held.
 func (g *group) subject() subject {
 	if g.reading == nil {
 		return subject{}

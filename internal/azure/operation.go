@@ -36,7 +36,7 @@ type Operation struct {
 	Asked    fleet.Instant     `json:"asked,omitempty"`    // by which the ledger knows the write
 }
 
-// operation is an Operation while it is watched. It is polled by one question at a time. Provider.mu guards it.
+// operation is an Operation while it is watched. It is polled by one question at a time. state.mu guards it.
 type operation struct {
 	Operation
 	done   bool // Azure says that it succeeded
@@ -53,16 +53,16 @@ type operation struct {
 // removes says whether the operation takes machines away.
 func (o *operation) removes() bool { return o.Verb == verbDelete || o.Verb == verbPark }
 
-// watch begins to follow an accepted write. Provider.mu is held.
-func (p *Provider) watch(o *operation, a *accepted) {
+// watch begins to follow an accepted write. state.mu is held.
+func (s *state) watch(o *operation, a *accepted) {
 	o.Verb, o.Token, o.poller, o.result = a.verb, a.token, a.poller, a.result
 	wait := pollEvery
 	if a.response != nil {
-		wait = max(wait, retryAfter(a.response, p.now(), 0))
+		wait = max(wait, retryAfter(a.response, s.now(), 0))
 	}
-	o.Accepted = p.now().UTC()
+	o.Accepted = s.now().UTC()
 	o.next = o.Accepted.Add(wait)
-	p.operations = append(p.operations, o)
+	s.operations = append(s.operations, o)
 }
 
 // Operations lists the writes in flight, in the order of their acceptance.
@@ -98,9 +98,9 @@ func (p *Provider) NextPoll() time.Time {
 	return next
 }
 
-// busy says whether an operation on the group is in flight. Provider.mu is held.
-func (p *Provider) busy(id cluster.GroupID) bool {
-	for _, o := range p.operations {
+// busy says whether an operation on the group is in flight. state.mu is held.
+func (s *state) busy(id cluster.GroupID) bool {
+	for _, o := range s.operations {
 		if o.Group == id {
 			return true
 		}
@@ -108,9 +108,9 @@ func (p *Provider) busy(id cluster.GroupID) bool {
 	return false
 }
 
-// reported says whether an operation on the group is in flight of which Azure tells how it goes. Provider.mu is held.
-func (p *Provider) reported(id cluster.GroupID) bool {
-	return slices.ContainsFunc(p.operations, func(o *operation) bool { return o.Group == id && !o.timedOut && (o.asking == nil || !o.asking.late) })
+// reported says whether an operation on the group is in flight of which Azure tells how it goes. state.mu is held.
+func (s *state) reported(id cluster.GroupID) bool {
+	return slices.ContainsFunc(s.operations, func(o *operation) bool { return o.Group == id && !o.timedOut && (o.asking == nil || !o.asking.late) })
 }
 
 // pollOperations asks for the progress of every operation whose time has come, and records what ended. A poll that has no answer in time holds up
@@ -164,7 +164,7 @@ func (p *Provider) polls(o *operation) func(context.Context) func() {
 	}
 }
 
-// unwatch ends the watch of an operation, of which nothing more is to be heard. Provider.mu is held.
+// unwatch ends the watch of an operation, of which nothing more is to be heard. state.mu is held.
 func (p *Provider) unwatch(o *operation) {
 	p.operations = slices.DeleteFunc(slices.Clone(p.operations), func(other *operation) bool { return other == o })
 	g := p.groups[key(string(o.Group))]
@@ -180,13 +180,13 @@ func (p *Provider) unwatch(o *operation) {
 	}
 }
 
-// outdate has a group read again, and drops the answer to a read that is under way: it may tell what was so before. Provider.mu is held.
-func (p *Provider) outdate(g *group, what due) {
-	g.due, g.stamp = max(g.due, what), p.stamp()
+// outdate has a group read again, and drops the answer to a read that is under way: it may tell what was so before. state.mu is held.
+func (s *state) outdate(g *group, what due) {
+	g.due, g.stamp = max(g.due, what), s.stamp()
 }
 
 // pollFailed plans the next poll. An operation that Azure does not know any more, or does not show to this identity, is over: it is not
-// asked for again (S-32), and the group's reads tell how it went. Provider.mu is held.
+// asked for again (S-32), and the group's reads tell how it went. state.mu is held.
 func (p *Provider) pollFailed(o *operation, e *cloud.Error) (over bool) {
 	over = e.Kind == cloud.NotFound || e.Kind == cloud.Unauthorized
 	if over {
@@ -202,7 +202,7 @@ func (p *Provider) pollFailed(o *operation, e *cloud.Error) (over bool) {
 func (p *Provider) overdue(o *operation) bool { return p.now().Sub(o.Accepted) > watchFor }
 
 // progress plans the next poll. The first one also has the group read again, so that the machines that come are seen; those that go
-// have been read when their deletion was accepted, and are read again only if Azure did not show it then. Provider.mu is held.
+// have been read when their deletion was accepted, and are read again only if Azure did not show it then. state.mu is held.
 func (p *Provider) progress(o *operation, resp *http.Response) {
 	o.next = p.now().Add(max(pollEvery, retryAfter(resp, p.now(), 0)))
 	if g := p.groups[key(string(o.Group))]; g != nil && !o.polled {
@@ -217,7 +217,7 @@ func (p *Provider) progress(o *operation, resp *http.Response) {
 }
 
 // finish records how an operation ended. Either way the group's machines are read again, and its model unless the operation has
-// confirmed what the write asked for: the SDK's result would cost one more read of it. Provider.mu is held.
+// confirmed what the write asked for: the SDK's result would cost one more read of it. state.mu is held.
 func (p *Provider) finish(o *operation, err error) {
 	g := p.groups[key(string(o.Group))]
 	if g == nil {

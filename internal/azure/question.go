@@ -51,7 +51,7 @@ const askWithin = 2 * time.Minute
 const unansweredYet = "NoAnswerYet"
 
 // question is what is being asked of Azure, in one request or several. Its answer is taken in when it comes, whether or not
-// anybody still waits for it; whoever asks sees to it that nothing is asked twice at a time. Provider.mu guards it.
+// anybody still waits for it; whoever asks sees to it that nothing is asked twice at a time. state.mu guards it.
 type question struct {
 	doing    string        // to what it is about, in words: "read"
 	patience time.Duration // how long it is waited for
@@ -65,7 +65,7 @@ func newQuestion(patience time.Duration) *question {
 	return &question{doing: "read", patience: patience, done: make(chan struct{})}
 }
 
-// ask runs the question beside the caller: f asks, and what it returns takes the answer in, with Provider.mu held. The context is the provider's
+// ask runs the question beside the caller: f asks, and what it returns takes the answer in, with state.mu held. The context is the provider's
 // own: a question outlives the call that asks it.
 func (p *Provider) ask(ctx context.Context, q *question, f func(context.Context) (take func())) {
 	p.mu.Lock()
@@ -105,7 +105,7 @@ func (p *Provider) await(ctx context.Context, q *question) bool {
 	return q.over
 }
 
-// others waits for the answers to other callers' reads of the group, and says whether there is none on its way. It makes nothing late. Provider.mu
+// others waits for the answers to other callers' reads of the group, and says whether there is none on its way. It makes nothing late. state.mu
 // is held but for the time in between.
 func (p *Provider) others(ctx context.Context, g *group) bool {
 	for g.asking != nil {

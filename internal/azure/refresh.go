@@ -24,7 +24,7 @@ type job struct {
 	fault *cloud.Error // of the answer
 }
 
-// job is a read of the group that is to begin: there is no other until its answer has come. Provider.mu is held.
+// job is a read of the group that is to begin: there is no other until its answer has come. state.mu is held.
 func (p *Provider) job(g *group, m *model, busy bool) *job {
 	j := &job{question: newQuestion(g.patience()), group: g, model: m, busy: busy, stamp: p.stamp()}
 	g.asking = j.question
@@ -142,7 +142,7 @@ func (p *Provider) listDoing() string {
 }
 
 // listWanted says whether the models must be listed: for a calm group that is stale, for two restless ones, which cost as much one by one,
-// or for discovery. Provider.mu is held.
+// or for discovery. state.mu is held.
 func (p *Provider) listWanted() bool {
 	now := p.now()
 	if now.Before(p.listAgain) {
@@ -239,7 +239,7 @@ func (p *Provider) plan(ctx context.Context, l *listing) []*job {
 	return jobs
 }
 
-// beat says whether a calm group is stale, so that a list is made for all. Provider.mu is held.
+// beat says whether a calm group is stale, so that a list is made for all. state.mu is held.
 func (p *Provider) beat(now time.Time) bool {
 	for _, g := range p.groups {
 		if p.stale(g, now) && !p.restless(g) {
@@ -250,13 +250,13 @@ func (p *Provider) beat(now time.Time) bool {
 }
 
 // listShut says whether no list can be had now, and only no list, because too many were made or since it has no answer: models are then
-// asked for one by one. Provider.mu is held.
+// asked for one by one. state.mu is held.
 func (p *Provider) listShut(now time.Time) bool {
 	return p.listing != nil || p.listTimedOut || now.Before(p.listAgain) && (p.listFault == nil || cloud.KindOf(p.listFault) == cloud.Throttled)
 }
 
 // discover adds, changes and drops groups as tags say. A group whose sizes cannot be read is left out, with one warning for each new reason.
-// Provider.mu is held.
+// state.mu is held.
 func (p *Provider) discover(l *listing) {
 	found, listed := map[string]bool{}, map[string]bool{}
 	for _, m := range l.models {
@@ -286,12 +286,12 @@ func (p *Provider) discover(l *listing) {
 	p.drop(l, found, listed)
 }
 
-// obey has a discovered group keep the limits that the tags of a read say, where they say any. Provider.mu is held.
-func (p *Provider) obey(g *group, m *model) {
-	if !g.discovered || !matches(p.options.Discovery, m.tags) {
+// obey has a discovered group keep the limits that the tags of a read say, where they say any. state.mu is held.
+func (s *state) obey(g *group, m *model) {
+	if !g.discovered || !matches(s.options.Discovery, m.tags) {
 		return
 	}
-	if limits, err := sizes(p.options.Discovery, m.tags); err == nil {
+	if limits, err := sizes(s.options.Discovery, m.tags); err == nil {
 		g.min, g.max = limits.Min, limits.Max
 	}
 }

@@ -103,7 +103,7 @@ func (p *Provider) learn(saved []byte) (news bool, _ error) {
 	return news, nil
 }
 
-// merge has the ledger take in the record of another process, in base64. A growth that it tells of is to be told once. Provider.mu is held.
+// merge has the ledger take in the record of another process, in base64. A growth that it tells of is to be told once. state.mu is held.
 func (p *Provider) merge(record string) (news bool, _ error) {
 	raw, err := base64.StdEncoding.DecodeString(record)
 	if err != nil {
@@ -136,7 +136,7 @@ func (p *Provider) TookOver() []cloud.Takeover {
 }
 
 // takeOver follows the earlier operations whose groups are known by now. The others wait for the first list of all groups, and are followed
-// before the machines of any are read. Provider.mu is held.
+// before the machines of any are read. state.mu is held.
 func (p *Provider) takeOver(ctx context.Context) {
 	waiting := p.earlier[:0:0]
 	for _, o := range p.earlier {
@@ -154,7 +154,7 @@ func (p *Provider) takeOver(ctx context.Context) {
 	p.earlier = waiting
 }
 
-// follow watches one operation of an earlier process. Provider.mu is held; nothing is asked of Azure.
+// follow watches one operation of an earlier process. state.mu is held; nothing is asked of Azure.
 func (p *Provider) follow(ctx context.Context, g *group, o Operation) error {
 	a, err := p.source.resume(ctx, g.name, o.Verb, o.Token)
 	if err != nil {
@@ -171,9 +171,9 @@ func (p *Provider) follow(ctx context.Context, g *group, o Operation) error {
 	return nil
 }
 
-// watches says whether the operation with this token is followed. Provider.mu is held.
-func (p *Provider) watches(token string) bool {
-	return token != "" && slices.ContainsFunc(p.operations, func(o *operation) bool { return o.Token == token })
+// watches says whether the operation with this token is followed. state.mu is held.
+func (s *state) watches(token string) bool {
+	return token != "" && slices.ContainsFunc(s.operations, func(o *operation) bool { return o.Token == token })
 }
 
 func unresumable(v verb) error {

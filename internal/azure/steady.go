@@ -33,7 +33,7 @@ func (p *Provider) Attend(groups map[cluster.GroupID]cloud.Attention) {
 }
 
 // vouched says whether nodes tell of the group's machines, and its model of the rest. Of a group of which lists alone tell there is no such model.
-// Provider.mu is held.
+// state.mu is held.
 func (p *Provider) vouched(g *group) bool {
 	return g.steady && !g.bare() && p.options.InstanceCacheTTL == 0
 }

@@ -109,7 +109,7 @@ func (p *Provider) send(ctx context.Context, own *group, doing string, wanted in
 }
 
 // failedLate takes in that a write failed for which nobody waits any more. The group is read again, and a growth's failure is told as that of an accepted
-// one is: its pods look elsewhere. A lost race is no failure, nor is, when that read shows it, a growth that had no answer. Provider.mu is held.
+// one is: its pods look elsewhere. A lost race is no failure, nor is, when that read shows it, a growth that had no answer. state.mu is held.
 func (p *Provider) failedLate(own *group, wanted int, e *cloud.Error) {
 	p.outdate(own, all)
 	if wanted == 0 || e == nil || e.Kind == cloud.Conflict {
@@ -290,9 +290,9 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 }
 
 // alike are the first of the machines that one request removes, and how.
-func (p *Provider) alike(own *group, g *cluster.Group, ids []string, most int) (verb, []string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (s *state) alike(own *group, g *cluster.Group, ids []string, most int) (verb, []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	does := verbDelete
 	if own.reading.model.parks {
 		kept := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
@@ -337,10 +337,10 @@ func verify(g *cluster.Group, victims []cluster.Machine, doing string) ([]string
 }
 
 // own is the group of that id and its kind, which the read that a write rests on has told.
-func (p *Provider) own(id cluster.GroupID, doing string) (*group, kind, *cloud.Error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch g := p.groups[key(string(id))]; {
+func (s *state) own(id cluster.GroupID, doing string) (*group, kind, *cloud.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch g := s.groups[key(string(id))]; {
 	case g == nil:
 		return nil, nil, unknown(id)
 	case g.reading == nil:
@@ -350,20 +350,20 @@ func (p *Provider) own(id cluster.GroupID, doing string) (*group, kind, *cloud.E
 	}
 }
 
-func (p *Provider) busyDeleting(id cluster.GroupID) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.deletes(id)
+func (s *state) busyDeleting(id cluster.GroupID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.deletes(id)
 }
 
-// deletes says whether machines of the group are being removed. Provider.mu is held.
-func (p *Provider) deletes(id cluster.GroupID) bool {
-	return p.underWay(id, verbDelete) || p.underWay(id, verbPark)
+// deletes says whether machines of the group are being removed. state.mu is held.
+func (s *state) deletes(id cluster.GroupID) bool {
+	return s.underWay(id, verbDelete) || s.underWay(id, verbPark)
 }
 
-// underWay says whether an operation that does this to machines of the group is in flight. Provider.mu is held.
-func (p *Provider) underWay(id cluster.GroupID, does verb) bool {
-	return slices.ContainsFunc(p.operations, func(o *operation) bool { return o.Group == id && o.Verb == does })
+// underWay says whether an operation that does this to machines of the group is in flight. state.mu is held.
+func (s *state) underWay(id cluster.GroupID, does verb) bool {
+	return slices.ContainsFunc(s.operations, func(o *operation) bool { return o.Group == id && o.Verb == does })
 }
 
 // refusedGrowth is a growth by so many machines that was not accepted: of a quota it says how many would be.
