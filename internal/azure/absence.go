@@ -23,28 +23,28 @@ const (
 // drop forgets the discovered groups whose tags say that they are none any more, and notes which scale sets are not there. One whose machines were all seen
 // leaving, that two lists lack and that Azure denies in between, is shown as deleted, so that its nodes are judged; one that nobody saw leaving cannot be read.
 // A discovered group is forgotten after an hour of that, a named one never. state.mu is held.
-func (p *Provider) drop(l *listing, found, listed map[string]bool) {
-	for k, g := range p.groups {
+func (rs *rounds) drop(l *listing, found, listed map[string]bool) {
+	for k, g := range rs.groups {
 		switch {
 		case g.stamp > l.stamp:
 		case listed[k]:
 			if g.absent = there; g.discovered && !found[k] {
-				p.forget(k)
+				rs.forget(k)
 			}
-		case p.options.Kind == config.Standard: // a pool is its machines
+		case rs.options.Kind == config.Standard: // a pool is its machines
 		case g.absent == there:
 			g.absent = unlisted
-		case g.absent == denied && g.good != nil && p.left(g):
+		case g.absent == denied && g.good != nil && rs.left(g):
 			g.absent, g.since = gone, l.asked
 		case g.absent != unlisted && g.discovered && l.asked.Sub(g.since) >= takenFor:
-			p.forget(k)
+			rs.forget(k)
 		}
 	}
 }
 
-func (p *Provider) forget(k string) {
-	p.facts.note(p.groups[k].id, nil)
-	delete(p.groups, k)
+func (rs *rounds) forget(k string) {
+	rs.facts.note(rs.groups[k].id, nil)
+	delete(rs.groups, k)
 }
 
 // left says whether all machines of the group were seen leaving when lists had them last. A scale set that Azure denies all at once may be a lie. state.mu
@@ -62,14 +62,14 @@ func (s *state) clear(g *group, asked time.Time) *cloud.Error {
 }
 
 // unlisted says that the list of all groups lacks one.
-func (p *Provider) unlisted(g *group) *cloud.Error {
-	e := p.missing(g.id, g.name)
+func (s *state) unlisted(g *group) *cloud.Error {
+	e := s.missing(g.id, g.name)
 	switch {
 	case g.good == nil:
-	case p.left(g):
-		e.Message = fmt.Sprintf("%s was being deleted, and resource group %q lacks it now: the next list decides whether it is gone", g, p.options.ResourceGroup)
+	case s.left(g):
+		e.Message = fmt.Sprintf("%s was being deleted, and resource group %q lacks it now: the next list decides whether it is gone", g, s.options.ResourceGroup)
 	default:
-		e.Message = fmt.Sprintf("Azure says that %s is not in resource group %q, and no read showed its deletion: nothing is done to its machines and nodes", g, p.options.ResourceGroup)
+		e.Message = fmt.Sprintf("Azure says that %s is not in resource group %q, and no read showed its deletion: nothing is done to its machines and nodes", g, s.options.ResourceGroup)
 	}
 	return e
 }

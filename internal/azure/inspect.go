@@ -114,7 +114,7 @@ func (p *Provider) Place() Place {
 func (p *Provider) LeftOut() (all []LeftOut) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for name, why := range p.warned {
+	for name, why := range p.rounds.warned {
 		all = append(all, LeftOut{name, why})
 	}
 	slices.SortFunc(all, func(a, b LeftOut) int { return strings.Compare(a.Name, b.Name) })

@@ -137,12 +137,12 @@ func (p *Provider) TookOver() []cloud.Takeover {
 
 // takeOver follows the earlier operations whose groups are known by now. The others wait for the first list of all groups, and are followed
 // before the machines of any are read. state.mu is held.
-func (p *Provider) takeOver(ctx context.Context) {
+func (p *Provider) takeOver(ctx context.Context, listed bool) {
 	waiting := p.earlier[:0:0]
 	for _, o := range p.earlier {
 		g := p.groups[key(string(o.Group))]
 		switch {
-		case g == nil && p.listed.IsZero():
+		case g == nil && !listed:
 			waiting = append(waiting, o)
 		case g == nil || p.watches(o.Token):
 		case p.now().Sub(o.Accepted) <= watchFor:

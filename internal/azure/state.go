@@ -12,6 +12,8 @@ import (
 // read.go, refresh.go, operation.go, write.go); they share it, and so the lock.
 type state struct {
 	*client
+	source source // of the groups: scale sets or pools
+	facts  *facts
 
 	mu         sync.Mutex        // guards what follows and every group; never held during a request
 	groups     map[string]*group // by key
@@ -23,6 +25,11 @@ func newState(c *client) *state {
 	s := &state{client: c, groups: map[string]*group{}}
 	c.about = s.subject
 	return s
+}
+
+// newGroup is a group of which nothing is known yet.
+func (s *state) newGroup(name string) *group {
+	return &group{id: cluster.GroupID(name), noun: s.source.noun(), name: name, facts: s.facts}
 }
 
 // stamp numbers a question. state.mu is held.
