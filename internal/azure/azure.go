@@ -27,20 +27,16 @@ type Provider struct {
 	*questions
 	pace        *pacer
 	rounds      *rounds
+	watch       *watch
+	writes      *writes
+	chores      *chores
 	diagnostics *diagnostics
 	identity    *managedIdentity // nil for an application
 	background  sync.WaitGroup   // the questions that nobody waits for
 
 	refreshing sync.Mutex // held by the one caller of Groups that asks Azure
 
-	// state.mu guards what follows.
-
-	earlier       []Operation                        // of an earlier process, or of another one that leads as well, not followed yet
-	inherited     map[cluster.GroupID]cloud.Takeover // growths of another process that are not told of yet
-	lease         lease                              // of this process; nil when it needs none
-	doing         *question                          // the chores under way; nil when none are
-	doingTimedOut bool                               // the last ones had no end in time
-	hasty         bool                               // a group has ceased to be steady, and is to be asked about now
+	hasty bool // a group has ceased to be steady, and is to be asked about now; state.mu guards it
 }
 
 var _ cloud.Provider = (*Provider)(nil)
@@ -81,9 +77,10 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 	}
 	c := &client{options: o, gate: gate, tokens: tokens, pipeline: pipeline}
 	st := newState(c)
+	q := &questions{state: st, life: ctx, triggers: make(chan struct{}, 1)}
 	p := &Provider{
-		state: st, questions: &questions{state: st, life: ctx, triggers: make(chan struct{}, 1)}, pace: &pacer{state: st},
-		inherited: map[cluster.GroupID]cloud.Takeover{},
+		state: st, questions: q, pace: &pacer{state: st}, watch: &watch{state: st, questions: q, inherited: map[cluster.GroupID]cloud.Takeover{}},
+		writes: &writes{state: st, questions: q}, chores: &chores{state: st, questions: q},
 	}
 	p.source = c.find(ctx, factory)
 	p.identity, _ = cred.(*managedIdentity)
@@ -91,7 +88,7 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 	if p.facts, err = c.makeFacts(ctx, factory.NewResourceSKUsClient(), &p.background); err != nil {
 		return nil, err
 	}
-	p.rounds = &rounds{state: st, questions: p.questions, pacer: p.pace, reader: &reader{state: st, addresses: c.makeAddresses()}, warned: map[string]string{}, takeOver: p.takeOver}
+	p.rounds = &rounds{state: st, questions: q, pacer: p.pace, reader: &reader{state: st, addresses: c.makeAddresses()}, warned: map[string]string{}, takeOver: p.watch.takeOver}
 	for _, g := range o.Groups {
 		p.groups[key(g.Name)] = p.newGroup(g.Name)
 		p.groups[key(g.Name)].min, p.groups[key(g.Name)].max = g.Min, g.Max
@@ -113,11 +110,11 @@ func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 	p.refreshing.Lock()
 	defer p.refreshing.Unlock()
 	p.mu.Lock()
-	p.takeOver(ctx, !p.rounds.listed.IsZero())
+	p.watch.takeOver(ctx, !p.rounds.listed.IsZero())
 	p.hasty = false
 	p.mu.Unlock()
-	p.pollOperations(ctx)
-	p.carryOn(ctx)
+	p.watch.pollOperations(ctx)
+	p.chores.carryOn(ctx)
 	p.rounds.refresh(ctx)
 	p.diagnostics.diagnose()
 	p.options.Runner.Settle(&p.background)

@@ -43,7 +43,8 @@ func list(minute *int, capacity int64, machines string) *reading {
 func alone() *Provider {
 	noon := func() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
 	st := newState(&client{options: Options{Now: noon, Ledger: ledger.New(fleet.Usual(), func() time.Time { return noon().Add(-4 * time.Hour) })}})
-	return &Provider{state: st, questions: &questions{state: st}}
+	q := &questions{state: st}
+	return &Provider{state: st, questions: q, writes: &writes{state: st, questions: q}}
 }
 
 func TestAReadIsCompleteOnlyWhenNothingContradictsIt(t *testing.T) {

@@ -55,40 +55,52 @@ func (l lease) outlives(now time.Time) (ends time.Time, ok bool) {
 	return ends, ends.IsZero() || ends.Sub(now) >= taskWriteTimeout
 }
 
+// chores are done while somebody waits a little for them: what a source has to tidy up.
+type chores struct {
+	*state
+	*questions
+
+	// state.mu guards what follows.
+
+	lease    lease     // of this process; nil when it needs none
+	doing    *question // those under way; nil when none are
+	timedOut bool      // the last ones had no end in time
+}
+
 // Lease is [cloud.Leaseholder].
 func (p *Provider) Lease(ends func() time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lease = ends
+	p.chores.lease = ends
 }
 
 // carryOn has chores done beside the cycle, which waits for them as long as for an answer: one that hangs holds up nobody (S-30).
-func (p *Provider) carryOn(ctx context.Context) {
-	c, ok := p.source.(tasks)
+func (c *chores) carryOn(ctx context.Context) {
+	source, ok := c.source.(tasks)
 	if !ok {
 		return
 	}
-	p.mu.Lock()
-	if at := c.next(); p.doing != nil || at.IsZero() || p.now().Before(at) {
-		p.mu.Unlock()
+	c.mu.Lock()
+	if at := source.next(); c.doing != nil || at.IsZero() || c.now().Before(at) {
+		c.mu.Unlock()
 		return
 	}
 	q := newQuestion(leastWait)
-	if p.doingTimedOut {
+	if c.timedOut {
 		q.patience = 0
 	}
-	p.doing = q
-	ends := p.lease
-	p.mu.Unlock()
+	c.doing = q
+	ends := c.lease
+	c.mu.Unlock()
 	caller := ctx // who may write no more when it ends
-	p.ask(p.life, q, func(ctx context.Context) func() {
+	c.ask(c.life, q, func(ctx context.Context) func() {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(caller, cancel)()
-		c.carryOn(ctx, ends)
-		return func() { p.doing, p.doingTimedOut = nil, p.now().Sub(q.asked) > leastWait }
+		source.carryOn(ctx, ends)
+		return func() { c.doing, c.timedOut = nil, c.now().Sub(q.asked) > leastWait }
 	})
-	p.await(ctx, q)
+	c.await(ctx, q)
 }
 
 func (s *standard) carryOn(ctx context.Context, ends lease) {
