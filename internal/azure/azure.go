@@ -25,14 +25,14 @@ import (
 type Provider struct {
 	*state
 	*questions
-	pace        *pacer
-	rounds      *rounds
-	watch       *watch
-	writes      *writes
-	chores      *chores
-	diagnostics *diagnostics
-	identity    *managedIdentity // nil for an application
-	background  sync.WaitGroup   // the questions that nobody waits for
+	pace         *pacer
+	rounds       *rounds
+	watch        *watch
+	writes       *writes
+	housekeeping *housekeeping
+	diagnostics  *diagnostics
+	identity     *managedIdentity // nil for an application
+	background   sync.WaitGroup   // the questions that nobody waits for
 
 	refreshing sync.Mutex // held by the one caller of Groups that asks Azure
 
@@ -80,7 +80,7 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 	q := &questions{state: st, life: ctx, triggers: make(chan struct{}, 1)}
 	p := &Provider{
 		state: st, questions: q, pace: &pacer{state: st}, watch: &watch{state: st, questions: q, inherited: map[cluster.GroupID]cloud.Takeover{}},
-		writes: &writes{state: st, questions: q}, chores: &chores{state: st, questions: q},
+		writes: &writes{state: st, questions: q}, housekeeping: &housekeeping{state: st, questions: q},
 	}
 	p.source = c.find(ctx, factory)
 	p.identity, _ = cred.(*managedIdentity)
@@ -114,7 +114,7 @@ func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 	p.hasty = false
 	p.mu.Unlock()
 	p.watch.pollOperations(ctx)
-	p.chores.carryOn(ctx)
+	p.housekeeping.carryOn(ctx)
 	p.rounds.refresh(ctx)
 	p.diagnostics.diagnose()
 	p.options.Runner.Settle(&p.background)

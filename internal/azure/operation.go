@@ -101,7 +101,7 @@ func (p *Provider) NextPoll() time.Time {
 			next = o.next
 		}
 	}
-	if c, ok := p.source.(tasks); ok && p.chores.doing == nil {
+	if c, ok := p.source.(tasks); ok && p.housekeeping.doing == nil {
 		if at := c.next(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}

@@ -55,8 +55,8 @@ func (l lease) outlives(now time.Time) (ends time.Time, ok bool) {
 	return ends, ends.IsZero() || ends.Sub(now) >= taskWriteTimeout
 }
 
-// chores are done while somebody waits a little for them: what a source has to tidy up.
-type chores struct {
+// housekeeping is what a source has to tidy up, for which somebody waits a little.
+type housekeeping struct {
 	*state
 	*questions
 
@@ -71,36 +71,36 @@ type chores struct {
 func (p *Provider) Lease(ends func() time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.chores.lease = ends
+	p.housekeeping.lease = ends
 }
 
 // carryOn has chores done beside the cycle, which waits for them as long as for an answer: one that hangs holds up nobody (S-30).
-func (c *chores) carryOn(ctx context.Context) {
-	source, ok := c.source.(tasks)
+func (h *housekeeping) carryOn(ctx context.Context) {
+	source, ok := h.source.(tasks)
 	if !ok {
 		return
 	}
-	c.mu.Lock()
-	if at := source.next(); c.doing != nil || at.IsZero() || c.now().Before(at) {
-		c.mu.Unlock()
+	h.mu.Lock()
+	if at := source.next(); h.doing != nil || at.IsZero() || h.now().Before(at) {
+		h.mu.Unlock()
 		return
 	}
 	q := newQuestion(leastWait)
-	if c.timedOut {
+	if h.timedOut {
 		q.patience = 0
 	}
-	c.doing = q
-	ends := c.lease
-	c.mu.Unlock()
+	h.doing = q
+	ends := h.lease
+	h.mu.Unlock()
 	caller := ctx // who may write no more when it ends
-	c.ask(c.life, q, func(ctx context.Context) func() {
+	h.ask(h.life, q, func(ctx context.Context) func() {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(caller, cancel)()
 		source.carryOn(ctx, ends)
-		return func() { c.doing, c.timedOut = nil, c.now().Sub(q.asked) > leastWait }
+		return func() { h.doing, h.timedOut = nil, h.now().Sub(q.asked) > leastWait }
 	})
-	c.await(ctx, q)
+	h.await(ctx, q)
 }
 
 func (s *standard) carryOn(ctx context.Context, ends lease) {
