@@ -111,6 +111,9 @@ func (w *watch) merge(record string) (news bool, _ error) {
 	}
 	before := w.options.Ledger.Ledger()
 	news, err = w.options.Ledger.Merge(raw)
+	for _, g := range w.groups {
+		w.options.Ledger.Spell(g.id)
+	}
 	after := w.options.Ledger.Ledger()
 	for _, id := range after.Groups() {
 		to, at := after.Grown(id)
@@ -162,6 +165,10 @@ func (w *watch) follow(ctx context.Context, g *group, o Operation) error {
 	}
 	if a.poller.Done() {
 		return errors.New("its record says that it has ended") // and not how: the reads tell
+	}
+	o.Group = g.id // that process may have spelled it in another letter case
+	for i := range o.Named {
+		o.Named[i].Group = g.id
 	}
 	if now := w.now().UTC(); o.Accepted.After(now) {
 		o.Accepted = now // by the clock of another machine

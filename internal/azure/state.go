@@ -29,6 +29,7 @@ func newState(c *client) *state {
 
 // newGroup is a group of which nothing is known yet.
 func (s *state) newGroup(name string) *group {
+	s.options.Ledger.Spell(cluster.GroupID(name))
 	return &group{id: cluster.GroupID(name), noun: s.source.noun(), name: name, facts: s.facts}
 }
 
