@@ -72,8 +72,8 @@ func (g *group) calm(m *machine, now Instant, h Horizon) bool {
 // ErrRecord says that a record cannot be read.
 var ErrRecord = errors.New("the record of machines cannot be read")
 
-// Spelled is the ledger in which the group has this name, where it was known by another letter case: to the cloud that is one group, and a process may spell it
-// differently than the one before. A group that is known by this name already keeps what it has.
+// Spelled is the ledger in which the group has this name, where it was known by another letter case: to the cloud that is one group, and a
+// process may spell it differently than the one before. A group that is known by this name already keeps what it has.
 func (l Ledger) Spelled(id GroupID) Ledger {
 	known := l.known(id)
 	if known == id {

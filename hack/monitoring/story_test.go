@@ -32,7 +32,8 @@ var playground = flag.String("playground", "", "the playground, built: its story
 // every is how often the story is scraped, and its rules are evaluated: much happens in it.
 const every = 5 * time.Second
 
-// empty are the panels that may have nothing to show in a story in which nothing goes wrong, with what they wait for. All others show something.
+// empty are the panels that may have nothing to show in a story in which nothing goes wrong, with what they wait for. All others show
+// something.
 var empty = map[string]string{
 	alerts:                           "an alert fires",
 	"Answers that are no success":    "Azure refuses a request",
@@ -48,7 +49,8 @@ var empty = map[string]string{
 // alerts is the panel of the alerts that fire.
 const alerts = "Needs a person"
 
-// TestPanelsShowTheStory plays the playground's story, scrapes it as Prometheus does, evaluates the rules, and asks each panel what it shows. No alert fires.
+// TestPanelsShowTheStory plays the playground's story, scrapes it as Prometheus does, evaluates the rules, and asks each panel what it
+// shows. No alert fires.
 func TestPanelsShowTheStory(t *testing.T) {
 	if *playground == "" {
 		t.Skip("make monitoring-story plays it")

@@ -9,7 +9,8 @@ import (
 	"sluice.dev/sluice/internal/azuresim"
 )
 
-// TestABusyMetadataServiceDelaysTheStart and does not end it, whether it has to say where sluice works or only on which machine: that one is known all the same.
+// TestABusyMetadataServiceDelaysTheStart and does not end it, whether it has to say where sluice works or only on which machine: that one
+// is known all the same.
 func TestABusyMetadataServiceDelaysTheStart(t *testing.T) {
 	for name, discovers := range map[string]bool{"where it works": true, "which machine it is": false} {
 		t.Run(name, func(t *testing.T) {

@@ -128,7 +128,8 @@ func TestAGrowthThatIsTakenOverIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestAGroupInAnotherLetterCaseIsTheSame has the process that comes after name the group as Azure's portal does, or find it by tags: to Azure that is one name.
+// TestAGroupInAnotherLetterCaseIsTheSame has the process that comes after name the group as Azure's portal does, or find it by tags: to
+// Azure that is one name.
 func TestAGroupInAnotherLetterCaseIsTheSame(t *testing.T) {
 	for name, found := range map[string]bool{"named": false, "found by its tags": true} {
 		t.Run(name, func(t *testing.T) {

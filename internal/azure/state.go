@@ -8,8 +8,8 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// state is what is known of all groups, by answers and by what this process has asked for. Who writes and who reads them are parts of their own (question.go,
-// read.go, refresh.go, operation.go, write.go); they share it, and so the lock.
+// state is what is known of all groups, by answers and by what this process has asked for. Who writes and who reads them are parts of
+// their own (question.go, read.go, refresh.go, operation.go, write.go); they share it, and so the lock.
 type state struct {
 	*client
 	source source // of the groups: scale sets or pools

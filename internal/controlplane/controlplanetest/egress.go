@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// StartThrough is [Start] with an API server that reaches pods through dial, as it does on a control plane apart from its nodes. It proxies to no address of
-// loopback, which may be all that a machine has.
+// StartThrough is [Start] with an API server that reaches pods through dial, as it does on a control plane apart from its nodes. It
+// proxies to no address of loopback, which may be all that a machine has.
 func StartThrough(t testing.TB, dial func(address string) (net.Conn, error)) *rest.Config {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "egress") // not the test's own: a socket's path is short
