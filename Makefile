@@ -138,6 +138,11 @@ chart-test: ## lint, render, install, upgrade and uninstall the chart on a real 
 monitoring-test: ## play the alerts and hold rules and dashboards to the series that sluice has; ARGS=-update writes the dashboards
 	cd hack/monitoring && $(GO) test -count=1 ./... $(ARGS)
 
+.PHONY: monitoring-story
+monitoring-story: ## play the story and hold each panel to show something of it, for four minutes
+	@GO='$(GO)' LDFLAGS='$(LDFLAGS)' hack/build bin/playground ./cmd/playground
+	cd hack/monitoring && $(GO) test -count=1 -v -run TestPanelsShowTheStory . -playground='$(CURDIR)/bin/playground'
+
 .PHONY: test-browser
 test-browser: ## try the page in a real Chromium, which is installed where it can be: live, back in time, keys, axe, hostile text, behind a proxy
 	@chromium=$$(hack/chromium) && cd hack/browser && SLUICE_CHROMIUM="$$chromium" $(GO) test -count=1 -timeout 10m ./...

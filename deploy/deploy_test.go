@@ -222,8 +222,17 @@ func TestSupportIsWhatIsTested(t *testing.T) {
 // TestTheChartHasTheManifestsThemselves: what the chart reads of this folder is linked, so that it cannot differ.
 func TestTheChartHasTheManifestsThemselves(t *testing.T) {
 	files, err := filepath.Glob("chart/files/*")
-	if err != nil || len(files) != 6 {
-		t.Fatalf("the chart has %q, want six files: %v", files, err)
+	if err != nil || len(files) != 8 {
+		t.Fatalf("the chart has %q, want eight files: %v", files, err)
+	}
+	dashboards, err := filepath.Glob("monitoring/*.json")
+	if err != nil || len(dashboards) == 0 {
+		t.Fatal(dashboards, err)
+	}
+	for _, name := range dashboards {
+		if !slices.Contains(files, "chart/files/"+filepath.Base(name)) {
+			t.Errorf("the chart has no link to %s", name)
+		}
 	}
 	for _, name := range files {
 		if to, err := os.Readlink(name); err != nil || !slices.Contains([]string{"../../" + filepath.Base(name), "../../monitoring/" + filepath.Base(name)}, to) {

@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -250,6 +251,38 @@ func TestARecordKeepsWhatHappened(t *testing.T) {
 	}
 	if _, again, _ := next.Merge(s.Record(minute(63.5)), minute(64)); again {
 		t.Error("the same record is news twice")
+	}
+}
+
+// TestAGroupIsOneInAnyLetterCase hands a loss on to a process that spells the group differently, before and after that has heard of it.
+func TestAGroupIsOneInAnyLetterCase(t *testing.T) {
+	s := farm(20)
+	for i := range 12 {
+		s.node(61, i, false, true)
+	}
+	s.list(62, 20)
+	record := s.Record(minute(63.5))
+	other := fleet.GroupID(strings.ToUpper(string(pool)))
+	begun := fleet.New(fleet.Usual(), minute(64))
+	for name, knows := range map[string]bool{"before": false, "after": true} {
+		next := begun
+		if knows {
+			next = next.Observe(minute(64), fleet.Nodes{Group: other, At: minute(64)})
+		}
+		next, _, err := next.Merge(record, minute(64))
+		if err != nil {
+			t.Fatal(err)
+		}
+		next = next.Spelled(other)
+		if _, lost, _, holds := next.At(minute(64)).Latched(other); !holds || lost != 12 {
+			t.Errorf("%s: the latch says %d, holds %v", name, lost, holds)
+		}
+		if all := next.Groups(); len(all) != 1 || all[0] != other {
+			t.Errorf("%s: the groups are %q", name, all)
+		}
+	}
+	if all := begun.Spelled(other).Groups(); len(all) != 0 {
+		t.Errorf("a name makes the groups %q", all)
 	}
 }
 

@@ -6,7 +6,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -70,6 +72,34 @@ func (g *group) calm(m *machine, now Instant, h Horizon) bool {
 // ErrRecord says that a record cannot be read.
 var ErrRecord = errors.New("the record of machines cannot be read")
 
+// Spelled is the ledger in which the group has this name, where it was known by another letter case: to the cloud that is one group, and a
+// process may spell it differently than the one before. A group that is known by this name already keeps what it has.
+func (l Ledger) Spelled(id GroupID) Ledger {
+	known := l.known(id)
+	if known == id {
+		return l
+	}
+	g := *l.groups[known]
+	g.id, g.copied = id, false
+	l.groups = maps.Clone(l.groups)
+	delete(l.groups, known)
+	l.groups[id] = &g
+	return l
+}
+
+// known is how the ledger spells the name of a group; as it is given for one that the ledger does not have.
+func (l Ledger) known(id GroupID) GroupID {
+	if l.groups[id] != nil {
+		return id
+	}
+	for _, known := range l.Groups() {
+		if strings.EqualFold(string(known), string(id)) {
+			return known
+		}
+	}
+	return id
+}
+
 // Merge is the ledger that knows what a record says as well. News says that the record has a write that the ledger did not know: another
 // process writes, and nothing may be sent that was decided without it. Times after now count as now. An error leaves the ledger as it was.
 func (l Ledger) Merge(record []byte, now Instant) (_ Ledger, news bool, err error) {
@@ -86,7 +116,7 @@ func (l Ledger) Merge(record []byte, now Instant) (_ Ledger, news bool, err erro
 		e.since = max(l.since, min(said.since, written))
 	}
 	for id, theirs := range said.groups {
-		g := e.group(id)
+		g := e.group(l.known(id))
 		news = news || theirs.wrote > g.wrote
 		g.wrote, g.earlier = max(g.wrote, theirs.wrote), max(g.earlier, theirs.earlier)
 		g.latch = g.latch.join(theirs.latch)

@@ -60,7 +60,7 @@ of Azure. While nothing is announced it asks the machine's own metadata service 
 			if a.Client, err = kubernetes.NewForConfig(config); err != nil {
 				return fmt.Errorf("connect to the API server: %w", err)
 			}
-			a.Metadata = &imds.Client{Endpoint: s.metadataEndpoint}
+			a.Metadata = &imds.Client{Endpoint: s.metadataEndpoint, Log: a.Log}
 			ctx, cancel := context.WithCancelCause(cmd.Context())
 			stop, err := app.Serve(app.Options{Address: address}, a.Metrics.Handler(), cancel)
 			if err != nil {

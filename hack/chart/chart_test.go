@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -128,6 +129,7 @@ func everything() values {
 		"networkPolicy":  values{"from": []any{values{"namespaceSelector": values{"matchLabels": values{"kubernetes.io/metadata.name": "monitoring"}}}}},
 		"serviceMonitor": values{"enabled": true, "selector": values{"release": "prometheus"}, "annotations": values{"a": "b"}, "relabelings": []any{values{"action": "drop"}}, "metricRelabelings": []any{values{"action": "drop"}}},
 		"prometheusRule": values{"enabled": true, "additionalLabels": values{"a": "b"}, "interval": "1m", "rules": []any{values{"alert": "SluiceAway", "expr": `absent(up{job="{{ .Release.Name }}"} == 1)`}}},
+		"dashboards":     values{"enabled": true, "annotations": values{"grafana_folder": "sluice"}},
 		"vpa":            values{"enabled": true, "containerPolicy": values{"minAllowed": values{"cpu": "10m"}}},
 	}
 }
@@ -252,6 +254,58 @@ func TestThePodIsThatOfTheManifest(t *testing.T) {
 	got := normal(find(t, mustRender(t, "sluice", "kube-system", nil), "Deployment", "sluice"))
 	if diff := cmp.Diff(normal(manifest(t, "deployment.yaml")[0]), got); diff != "" {
 		t.Errorf("the pod (-manifest +chart):\n%s", diff)
+	}
+}
+
+// TestTheReleaseHasTheDashboardsAndTheRules, as the files of deploy/monitoring have them, and says where they can be looked for. Without being asked to, it has
+// none.
+func TestTheReleaseHasTheDashboardsAndTheRules(t *testing.T) {
+	v := values{
+		"dashboards":     values{"enabled": true, "namespace": "monitoring", "labels": values{"board": "yes", "grafana_dashboard": nil}, "annotations": values{"grafana_folder": "sluice"}},
+		"prometheusRule": values{"enabled": true, "namespace": "monitoring", "additionalLabels": values{"release": "prometheus"}},
+	}
+	objects := mustRender(t, "farm", "scaling", v)
+	boards, rules := find(t, objects, "ConfigMap", "farm-sluice-dashboards"), find(t, objects, "PrometheusRule", "farm-sluice")
+	if boards.GetNamespace() != "monitoring" || rules.GetNamespace() != "monitoring" {
+		t.Errorf("dashboards are in %s, rules in %s", boards.GetNamespace(), rules.GetNamespace())
+	}
+	if l := boards.GetLabels(); l["board"] != "yes" || l["grafana_dashboard"] != "" || l["app.kubernetes.io/name"] != "sluice" || boards.GetAnnotations()["grafana_folder"] != "sluice" {
+		t.Errorf("the dashboards have labels %v, annotations %v", l, boards.GetAnnotations())
+	}
+	if rules.GetLabels()["release"] != "prometheus" {
+		t.Errorf("the rules have labels %v", rules.GetLabels())
+	}
+	byDefault := find(t, mustRender(t, "sluice", "kube-system", values{"dashboards": values{"enabled": true}}), "ConfigMap", "sluice-dashboards")
+	if byDefault.GetNamespace() != "kube-system" || byDefault.GetLabels()["grafana_dashboard"] != "1" {
+		t.Errorf("by default the dashboards are in %s with labels %v", byDefault.GetNamespace(), byDefault.GetLabels())
+	}
+	files, err := filepath.Glob("../../deploy/monitoring/*.json")
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	want := map[string]any{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[filepath.Base(file)] = string(text)
+	}
+	if diff := cmp.Diff(want, boards.Object["data"]); diff != "" {
+		t.Errorf("dashboards (-files +release):\n%s", diff)
+	}
+	file := manifest(t, "monitoring/alerts.yaml")[0].Object["groups"].([]any)[0].(map[string]any)
+	groups := rules.Object["spec"].(map[string]any)["groups"].([]any)
+	if len(groups) != 1 {
+		t.Fatalf("%d groups of rules", len(groups))
+	}
+	if diff := cmp.Diff(file["rules"], groups[0].(map[string]any)["rules"]); diff != "" {
+		t.Errorf("rules (-file +release):\n%s", diff)
+	}
+	for _, o := range mustRender(t, "farm", "scaling", nil) {
+		if o.GetKind() == "PrometheusRule" || strings.HasSuffix(o.GetName(), "-dashboards") {
+			t.Errorf("by default there is %s %s", o.GetKind(), o.GetName())
+		}
 	}
 }
 

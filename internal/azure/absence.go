@@ -22,54 +22,54 @@ const (
 
 // drop forgets the discovered groups whose tags say that they are none any more, and notes which scale sets are not there. One whose machines were all seen
 // leaving, that two lists lack and that Azure denies in between, is shown as deleted, so that its nodes are judged; one that nobody saw leaving cannot be read.
-// A discovered group is forgotten after an hour of that, a named one never. Provider.mu is held.
-func (p *Provider) drop(l *listing, found, listed map[string]bool) {
-	for k, g := range p.groups {
+// A discovered group is forgotten after an hour of that, a named one never. state.mu is held.
+func (rs *rounds) drop(l *listing, found, listed map[string]bool) {
+	for k, g := range rs.groups {
 		switch {
 		case g.stamp > l.stamp:
 		case listed[k]:
 			if g.absent = there; g.discovered && !found[k] {
-				p.forget(k)
+				rs.forget(k)
 			}
-		case p.options.Kind == config.Standard: // a pool is its machines
+		case rs.options.Kind == config.Standard: // a pool is its machines
 		case g.absent == there:
 			g.absent = unlisted
-		case g.absent == denied && g.good != nil && p.left(g):
+		case g.absent == denied && g.good != nil && rs.left(g):
 			g.absent, g.since = gone, l.asked
 		case g.absent != unlisted && g.discovered && l.asked.Sub(g.since) >= takenFor:
-			p.forget(k)
+			rs.forget(k)
 		}
 	}
 }
 
-func (p *Provider) forget(k string) {
-	p.facts.note(p.groups[k].id, nil)
-	delete(p.groups, k)
+func (rs *rounds) forget(k string) {
+	rs.facts.note(rs.groups[k].id, nil)
+	delete(rs.groups, k)
 }
 
-// left says whether all machines of the group were seen leaving when lists had them last. A scale set that Azure denies all at once may be a lie. Provider.mu
+// left says whether all machines of the group were seen leaving when lists had them last. A scale set that Azure denies all at once may be a lie. state.mu
 // is held.
-func (p *Provider) left(g *group) bool {
-	known := p.beyond(g)
+func (s *state) left(g *group) bool {
+	known := s.beyond(g)
 	return !slices.ContainsFunc(g.listed(), func(m *machine) bool { return known[m.uid].does != verbDelete })
 }
 
-// clear has a group that is not there show no machine, on the word of a list that lacks it. Provider.mu is held.
-func (p *Provider) clear(g *group, asked time.Time) *cloud.Error {
+// clear has a group that is not there show no machine, on the word of a list that lacks it. state.mu is held.
+func (s *state) clear(g *group, asked time.Time) *cloud.Error {
 	m := *g.good.model
 	m.capacity, m.version = 0, ""
-	return p.take(g, &reading{model: &m, at: asked.UTC(), asked: fleet.At(asked)})
+	return s.take(g, &reading{model: &m, at: asked.UTC(), asked: fleet.At(asked)})
 }
 
 // unlisted says that the list of all groups lacks one.
-func (p *Provider) unlisted(g *group) *cloud.Error {
-	e := p.missing(g.id, g.name)
+func (s *state) unlisted(g *group) *cloud.Error {
+	e := s.missing(g.id, g.name)
 	switch {
 	case g.good == nil:
-	case p.left(g):
-		e.Message = fmt.Sprintf("%s was being deleted, and resource group %q lacks it now: the next list decides whether it is gone", g, p.options.ResourceGroup)
+	case s.left(g):
+		e.Message = fmt.Sprintf("%s was being deleted, and resource group %q lacks it now: the next list decides whether it is gone", g, s.options.ResourceGroup)
 	default:
-		e.Message = fmt.Sprintf("Azure says that %s is not in resource group %q, and no read showed its deletion: nothing is done to its machines and nodes", g, p.options.ResourceGroup)
+		e.Message = fmt.Sprintf("Azure says that %s is not in resource group %q, and no read showed its deletion: nothing is done to its machines and nodes", g, s.options.ResourceGroup)
 	}
 	return e
 }

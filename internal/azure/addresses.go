@@ -143,3 +143,14 @@ func (a *addresses) list(ctx context.Context, m *model) (map[string][]string, er
 	}
 	return found, err
 }
+
+// makeAddresses reads them with a warning where it may not.
+func (c *client) makeAddresses() *addresses {
+	return &addresses{
+		endpoint: c.options.ResourceManagerEndpoint, pipeline: c.pipeline, now: c.options.Now,
+		of: map[string][]string{}, turns: map[string]*addressTurn{},
+		warn: func(action string, err error) {
+			c.options.Log.Warn("private addresses of machines cannot be read, and nodes are matched without them: allow "+action, "err", c.wrap("", "list network interfaces", err))
+		},
+	}
+}

@@ -11,12 +11,9 @@ package azure
 
 import (
 	"context"
-	"fmt"
 	"sort"
 	"sync"
-	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
 
 	"sluice.dev/sluice/cloud"
@@ -26,41 +23,20 @@ import (
 
 // Provider is the node groups that [Options] name. It is safe for concurrent use.
 type Provider struct {
-	options    Options
-	gate       *gate
-	source     source
-	tokens     *tokens
-	identity   *managedIdentity // nil for an application
-	pipeline   runtime.Pipeline // for requests that the SDK's clients for Microsoft.Compute do not know
-	facts      *facts
-	background sync.WaitGroup // the questions that nobody waits for
-
-	addresses   *addresses
-	diagnostics *diagnostics
-
-	life     context.Context // of what is asked while nobody waits for it
-	triggers chan struct{}
+	*state
+	*questions
+	pace         *pacer
+	rounds       *rounds
+	watch        *watch
+	writes       *writes
+	housekeeping *housekeeping
+	diagnostics  *diagnostics
+	identity     *managedIdentity // nil for an application
+	background   sync.WaitGroup   // the questions that nobody waits for
 
 	refreshing sync.Mutex // held by the one caller of Groups that asks Azure
 
-	mu            sync.Mutex                         // guards what follows and every group; never held during a request
-	groups        map[string]*group                  // by key
-	operations    []*operation                       // in the order of acceptance
-	earlier       []Operation                        // of an earlier process, or of another one that leads as well, not followed yet
-	inherited     map[cluster.GroupID]cloud.Takeover // growths of another process that are not told of yet
-	stamps        uint64                             // of questions asked so far: facts are ordered by when they were asked for
-	listed        time.Time                          // when the scale sets were last listed
-	lists         int                                // how often they were
-	listAgain     time.Time                          // after a failed list: no other before
-	listFault     error                              // of the last list, nil when it was good
-	listing       *listing                           // under way, or not looked at yet; nil when there is none
-	listTook      time.Duration                      // the last good one
-	listTimedOut  bool                               // the last one had no answer in time
-	lease         lease                              // of this process; nil when it needs none
-	doing         *question                          // the chores under way; nil when none are
-	doingTimedOut bool                               // the last ones had no end in time
-	hasty         bool                               // a group has ceased to be steady, and is to be asked about now
-	warned        map[string]string                  // what was said of discovered scale sets that are left out, by key
+	hasty bool // a group has ceased to be steady, and is to be asked about now; state.mu guards it
 }
 
 var _ cloud.Provider = (*Provider)(nil)
@@ -99,43 +75,33 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
+	c := &client{options: o, gate: gate, tokens: tokens, pipeline: pipeline}
+	st := newState(c)
+	q := &questions{state: st, life: ctx, triggers: make(chan struct{}, 1)}
 	p := &Provider{
-		options: o, gate: gate, tokens: tokens, pipeline: pipeline, groups: map[string]*group{}, warned: map[string]string{}, inherited: map[cluster.GroupID]cloud.Takeover{},
-		life: ctx, triggers: make(chan struct{}, 1),
+		state: st, questions: q, pace: &pacer{state: st}, watch: &watch{state: st, questions: q, inherited: map[cluster.GroupID]cloud.Takeover{}},
+		writes: &writes{state: st, questions: q}, housekeeping: &housekeeping{state: st, questions: q},
 	}
+	p.source = c.find(ctx, factory)
 	p.identity, _ = cred.(*managedIdentity)
-	p.diagnostics = &diagnostics{now: o.Now, of: map[string]*told{}, task: &backgroundTask{ctx: ctx, running: &p.background}}
-	p.source = p.find(factory, pipeline)
-	if p.facts, err = p.makeFacts(ctx, factory.NewResourceSKUsClient()); err != nil {
+	p.diagnostics = &diagnostics{client: c, resource: p.resourceOf, of: map[string]*told{}, task: &backgroundTask{ctx: ctx, running: &p.background}}
+	if p.facts, err = c.makeFacts(ctx, factory.NewResourceSKUsClient(), &p.background); err != nil {
 		return nil, err
 	}
-	p.addresses = &addresses{
-		endpoint: o.ResourceManagerEndpoint, pipeline: pipeline, now: o.Now,
-		of: map[string][]string{}, turns: map[string]*addressTurn{},
-		warn: func(action string, err error) {
-			o.Log.Warn("private addresses of machines cannot be read, and nodes are matched without them: allow "+action, "err", p.wrap("", "list network interfaces", err))
-		},
-	}
+	p.rounds = &rounds{state: st, questions: q, pacer: p.pace, reader: &reader{state: st, addresses: c.makeAddresses()}, warned: map[string]string{}, takeOver: p.watch.takeOver}
 	for _, g := range o.Groups {
-		p.groups[key(g.Name)] = &group{id: cluster.GroupID(g.Name), noun: p.source.noun(), name: g.Name, min: g.Min, max: g.Max, facts: p.facts}
+		p.groups[key(g.Name)] = p.newGroup(g.Name)
+		p.groups[key(g.Name)].min, p.groups[key(g.Name)].max = g.Min, g.Max
 	}
 	return p, nil
 }
 
 // find is the source of node groups that the configuration's vmType says.
-func (p *Provider) find(factory *armcompute.ClientFactory, pipeline runtime.Pipeline) source {
-	if p.options.Kind == config.Standard {
-		return newStandard(p.options, factory, pipeline)
+func (c *client) find(life context.Context, factory *armcompute.ClientFactory) source {
+	if c.options.Kind == config.Standard {
+		return newStandard(c.options, factory, c.pipeline)
 	}
-	return &ownership{source: newScaleSets(p.options, factory), options: p.options, pipeline: pipeline, life: p.life, wrap: p.wrap}
-}
-
-func (p *Provider) now() time.Time { return p.options.Now() }
-
-// stamp numbers a question. Provider.mu is held.
-func (p *Provider) stamp() uint64 {
-	p.stamps++
-	return p.stamps
+	return &ownership{source: newScaleSets(c.options, factory), options: c.options, pipeline: c.pipeline, life: life, wrap: c.wrap}
 }
 
 // Groups follows the operations in flight, reads what is due, and returns every group, sorted by ID. It does not wait long for answers: a
@@ -144,12 +110,14 @@ func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 	p.refreshing.Lock()
 	defer p.refreshing.Unlock()
 	p.mu.Lock()
-	p.takeOver(ctx)
+	p.watch.takeOver(ctx, !p.rounds.listed.IsZero())
 	p.hasty = false
 	p.mu.Unlock()
-	p.pollOperations(ctx)
-	p.carryOn(ctx)
-	p.refresh(ctx)
+	p.watch.pollOperations(ctx)
+	p.housekeeping.carryOn(ctx)
+	p.rounds.refresh(ctx)
+	p.diagnostics.diagnose()
+	p.options.Runner.Settle(&p.background)
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,13 +130,13 @@ func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 		out = append(out, p.answer(g))
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
-	if len(out) == 0 && p.listing != nil {
-		return nil, &cloud.Error{Kind: cloud.Transient, Code: unansweredYet, Message: p.listDoing() + ": " + p.host() + " has not answered yet"}
+	if len(out) == 0 && p.rounds.listing != nil {
+		return nil, &cloud.Error{Kind: cloud.Transient, Code: unansweredYet, Message: p.rounds.listDoing() + ": " + p.host() + " has not answered yet"}
 	}
-	return out, p.listFault
+	return out, p.rounds.listFault
 }
 
-// answer is a group as callers get it. Provider.mu is held.
+// answer is a group as callers get it. state.mu is held.
 func (p *Provider) answer(g *group) *cluster.Group {
 	out := g.answer()
 	if g.asking != nil && g.asking.late && out.Problem == "" {
@@ -178,7 +146,7 @@ func (p *Provider) answer(g *group) *cluster.Group {
 	p.diagnostics.tell(out)
 	p.recognize(g, out)
 	if out.Problem != "" || !out.Usable() {
-		out.Again = p.again(g)
+		out.Again = p.pace.again(g)
 	}
 	return out
 }
@@ -230,14 +198,14 @@ func (p *Provider) Group(ctx context.Context, id cluster.GroupID) (*cluster.Grou
 		defer p.mu.Unlock()
 		return nil, p.unanswered(g, g.asking)
 	}
-	j := p.job(g, nil, true)
+	j := p.rounds.job(g, nil, true)
 	j.patience = max(leastWait, j.patience)
 	if !g.timedOut && p.now().Sub(g.asked) > p.options.period() { // nobody knows how long a read of it takes by now
 		j.patience = max(firstWait, j.patience)
 	}
 	p.mu.Unlock()
 
-	p.ask(asEvidence(p.life), j.question, p.reads(j))
+	p.ask(asEvidence(p.life), j.question, p.rounds.reads(j))
 	answered := p.await(ctx, j.question)
 
 	p.mu.Lock()
@@ -257,30 +225,4 @@ func (p *Provider) Group(ctx context.Context, id cluster.GroupID) (*cluster.Grou
 		return nil, &unknown
 	}
 	return out, nil
-}
-
-// store keeps what a read found, unless something younger is known: that is a fault, too. Provider.mu is held.
-func (p *Provider) store(g *group, stamp uint64, r *reading, fault *cloud.Error) *cloud.Error {
-	if stamp < g.stamp {
-		return &cloud.Error{Kind: cloud.Conflict, Group: g.id, Code: "ChangedInBetween", Message: fmt.Sprintf("read %s: it changed before the answer came", g)}
-	}
-	if fault == nil {
-		g.stamp = stamp
-		p.obey(g, r.model)
-		fault = p.take(g, r)
-		if fault == nil && g.lost > 0 {
-			if g.view.Capacity >= g.lost {
-				g.failure = nil
-			}
-			g.lost = 0
-		}
-	}
-	if fault != nil {
-		g.refuse(fault, p.now())
-	}
-	return fault
-}
-
-func unknown(id cluster.GroupID) *cloud.Error {
-	return &cloud.Error{Kind: cloud.NotFound, Group: id, Code: "GroupUnknown", Message: fmt.Sprintf("%q is no node group: name it in --nodes, or give its scale set the tags that --node-group-auto-discovery asks for", id)}
 }

@@ -13,7 +13,20 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+
+	"sluice.dev/sluice/cluster"
 )
+
+// client is what all that asks Azure has in common: as whom and where it asks, the way there, and what an error of it is called.
+type client struct {
+	options  Options
+	gate     *gate
+	tokens   *tokens
+	pipeline runtime.Pipeline              // for requests that the SDK's clients for Microsoft.Compute do not know
+	about    func(cluster.GroupID) subject // of a group, as far as it was read
+}
+
+func (c *client) now() time.Time { return c.options.Now() }
 
 // tryTimeout bounds one request, so that one that hangs costs one cycle.
 const tryTimeout = 30 * time.Second

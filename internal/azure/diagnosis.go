@@ -24,8 +24,9 @@ import (
 // diagnostics knows what machines that are late say of themselves: what Azure tells of their extensions, and the end of their serial console
 // log. Nobody waits for it, and it does without what it may not ask.
 type diagnostics struct {
-	task *backgroundTask
-	now  func() time.Time
+	*client
+	task     *backgroundTask
+	resource func(cluster.Machine) string // of a machine its resource id, "" when no list has it
 
 	mu   sync.Mutex
 	late []cluster.Machine // as the last cycle had them
@@ -62,7 +63,11 @@ var _ cloud.Diagnostician = (*Provider)(nil)
 
 // Diagnose is [cloud.Diagnostician].
 func (p *Provider) Diagnose(late []cluster.Machine) {
-	d := p.diagnostics
+	p.diagnostics.expect(late)
+}
+
+// expect takes in which machines are late.
+func (d *diagnostics) expect(late []cluster.Machine) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.late = d.late[:0]
@@ -94,8 +99,7 @@ func (d *diagnostics) due() (m cluster.Machine, is bool) {
 }
 
 // diagnose asks the machines whose turn it is, beside the caller.
-func (p *Provider) diagnose() {
-	d := p.diagnostics
+func (d *diagnostics) diagnose() {
 	d.mu.Lock()
 	none := len(d.late) == 0
 	d.mu.Unlock()
@@ -108,11 +112,11 @@ func (p *Provider) diagnose() {
 			if !is || ctx.Err() != nil {
 				return 0
 			}
-			resource := p.resourceOf(m)
+			resource := d.resource(m)
 			if resource == "" {
 				continue
 			}
-			said := p.examine(ctx, m.Group, resource)
+			said := d.examine(ctx, m.Group, resource)
 			d.mu.Lock()
 			switch t := d.of[m.UID]; {
 			case t == nil: // it is late no more
@@ -127,10 +131,10 @@ func (p *Provider) diagnose() {
 }
 
 // resourceOf is the resource id of a machine, "" when no list has it.
-func (p *Provider) resourceOf(m cluster.Machine) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	g := p.groups[key(string(m.Group))]
+func (s *state) resourceOf(m cluster.Machine) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.groups[key(string(m.Group))]
 	if g == nil || g.reading == nil {
 		return ""
 	}
@@ -156,23 +160,23 @@ func (d *diagnostics) tell(g *cluster.Group) {
 }
 
 // examine asks Azure about one machine. It is nil where there was no answer that would be the same the next time.
-func (p *Provider) examine(ctx context.Context, group cluster.GroupID, resource string) *cluster.Diagnosis {
+func (d *diagnostics) examine(ctx context.Context, group cluster.GroupID, resource string) *cluster.Diagnosis {
 	var view instanceView
-	_ = p.askMachine(ctx, http.MethodGet, resource, "$expand=instanceView", &view) // the boot log may tell where this does not
+	_ = d.askMachine(ctx, http.MethodGet, resource, "$expand=instanceView", &view) // the boot log may tell where this does not
 	statuses := view.bad()
-	log, err := p.console(ctx, resource)
-	if err != nil && len(statuses) == 0 && !worded(err) && passing(p.wrap(group, "", err)) {
+	log, err := d.console(ctx, resource)
+	if err != nil && len(statuses) == 0 && !worded(err) && passing(d.wrap(group, "", err)) {
 		return nil
 	}
 	r := diagnosis.Read(statuses, log)
-	d := &cluster.Diagnosis{At: p.now().UTC(), Cause: r.Cause.Name, Remedy: r.Cause.Remedy, Statuses: r.Statuses, Lines: r.Lines}
+	said := &cluster.Diagnosis{At: d.now().UTC(), Cause: r.Cause.Name, Remedy: r.Cause.Remedy, Statuses: r.Statuses, Lines: r.Lines}
 	switch {
 	case err != nil:
-		d.Problem = p.withoutConsole(group, err)
-	case len(d.Lines) == 0:
-		d.Problem = "its boot log is empty"
+		said.Problem = d.withoutConsole(group, err)
+	case len(said.Lines) == 0:
+		said.Problem = "its boot log is empty"
 	}
-	return d
+	return said
 }
 
 // worded says whether an error is a sentence of this file already.
@@ -188,11 +192,11 @@ func passing(e *cloud.Error) bool { return e.Kind == cloud.Transient || e.Kind =
 var errReadOnly = errors.New("this process only looks, and asks for no boot log: Azure counts that as an action")
 
 // withoutConsole says why there is no boot log, and what to do. Nothing of it is an address.
-func (p *Provider) withoutConsole(group cluster.GroupID, err error) string {
+func (d *diagnostics) withoutConsole(group cluster.GroupID, err error) string {
 	if worded(err) {
 		return err.Error()
 	}
-	e := p.wrap(group, "read its boot log", err)
+	e := d.wrap(group, "read its boot log", err)
 	switch {
 	case refusedWith(err, http.StatusForbidden): // in full, as it names the right and where it counts
 		return e.Message + "; sluice does without"
@@ -206,14 +210,14 @@ func (p *Provider) withoutConsole(group cluster.GroupID, err error) string {
 const switchOn = "switch boot diagnostics on in the group's model, with storage that Azure manages"
 
 // askMachine sends a request about one machine, and reads the answer into out.
-func (p *Provider) askMachine(ctx context.Context, method, resource, query string, out any) error {
-	version := cmp.Or(p.options.computeVersion(), diagnosisVersion)
-	req, err := runtime.NewRequest(asAside(ctx), method, p.options.ResourceManagerEndpoint+resource+"?api-version="+version+"&"+query)
+func (d *diagnostics) askMachine(ctx context.Context, method, resource, query string, out any) error {
+	version := cmp.Or(d.options.computeVersion(), diagnosisVersion)
+	req, err := runtime.NewRequest(asAside(ctx), method, d.options.ResourceManagerEndpoint+resource+"?api-version="+version+"&"+query)
 	if err != nil {
 		return err
 	}
 	req.Raw().Header.Set("Accept", "application/json")
-	resp, err := p.pipeline.Do(req) //nolint:bodyclose // the pipeline has read and closed it
+	resp, err := d.pipeline.Do(req) //nolint:bodyclose // the pipeline has read and closed it
 	if err != nil {
 		return err
 	}
@@ -224,27 +228,27 @@ func (p *Provider) askMachine(ctx context.Context, method, resource, query strin
 }
 
 // console is the end of a machine's serial console log.
-func (p *Provider) console(ctx context.Context, resource string) ([]byte, error) {
-	if p.options.ReadOnly {
+func (d *diagnostics) console(ctx context.Context, resource string) ([]byte, error) {
+	if d.options.ReadOnly {
 		return nil, errReadOnly
 	}
-	address, err := p.logAt(ctx, resource)
+	address, err := d.logAt(ctx, resource)
 	switch {
 	case err != nil:
 		return nil, err
 	case address == "":
 		return nil, &blobError{"Azure has no boot log of it: " + switchOn}
 	}
-	return p.options.blobTail(ctx, address)
+	return d.options.blobTail(ctx, address)
 }
 
 // logAt is where a machine's serial console log is to be read for some minutes, by anybody who has the address; "" where there is none.
-func (p *Provider) logAt(ctx context.Context, resource string) (string, error) {
+func (d *diagnostics) logAt(ctx context.Context, resource string) (string, error) {
 	var at struct {
 		Log string `json:"serialConsoleLogBlobUri"`
 	}
 	query := fmt.Sprintf("sasUriExpirationTimeInMinutes=%d", consoleMinutes)
-	err := p.askMachine(ctx, http.MethodPost, resource+"/retrieveBootDiagnosticsData", query, &at)
+	err := d.askMachine(ctx, http.MethodPost, resource+"/retrieveBootDiagnosticsData", query, &at)
 	return at.Log, err
 }
 

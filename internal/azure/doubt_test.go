@@ -42,7 +42,9 @@ func list(minute *int, capacity int64, machines string) *reading {
 // alone is a provider without groups, with a ledger of its own.
 func alone() *Provider {
 	noon := func() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
-	return &Provider{options: Options{Now: noon, Ledger: ledger.New(fleet.Usual(), func() time.Time { return noon().Add(-4 * time.Hour) })}}
+	st := newState(&client{options: Options{Now: noon, Ledger: ledger.New(fleet.Usual(), func() time.Time { return noon().Add(-4 * time.Hour) })}})
+	q := &questions{state: st}
+	return &Provider{state: st, questions: q, writes: &writes{state: st, questions: q}}
 }
 
 func TestAReadIsCompleteOnlyWhenNothingContradictsIt(t *testing.T) {

@@ -177,17 +177,17 @@ type subject struct {
 	spot     bool
 }
 
-// subject is what an answer about the group is about, as far as it was read. Provider.mu is not held.
-func (p *Provider) subject(id cluster.GroupID) subject {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if g := p.groups[key(string(id))]; g != nil {
+// subject is what an answer about the group is about, as far as it was read. state.mu is not held.
+func (s *state) subject(id cluster.GroupID) subject {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g := s.groups[key(string(id))]; g != nil {
 		return g.subject()
 	}
 	return subject{}
 }
 
-// subject is the same of one group. Provider.mu is held.
+// subject is the same of one group. state.mu is held.
 func (g *group) subject() subject {
 	if g.reading == nil {
 		return subject{}
@@ -325,7 +325,7 @@ func (a answer) place() string {
 
 // wrap makes err the contract's error. Doing is what was tried, such as "resize agents to 5". The code is Azure's, or one of sluice's own
 // where Azure gave none: it is never empty.
-func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.Error {
+func (c *client) wrap(group cluster.GroupID, doing string, err error) *cloud.Error {
 	e := &cloud.Error{Kind: cloud.Transient, Group: group}
 	var (
 		known   *cloud.Error
@@ -338,7 +338,7 @@ func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.E
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &shut):
-		e.Kind, e.RetryAfter, e.Code, e.Message = cloud.Throttled, shut.until.Sub(p.now()), shut.code(), shut.Error()
+		e.Kind, e.RetryAfter, e.Code, e.Message = cloud.Throttled, shut.until.Sub(c.now()), shut.code(), shut.Error()
 		e.Property = "S-32"
 	case errors.As(err, &machine):
 		e.Code, e.Message = cmp.Or(machine.Code, noMetadata), machine.Error()
@@ -346,7 +346,7 @@ func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.E
 			e.Kind = cloud.Unauthorized
 		}
 	case errors.As(err, &login):
-		e.Code, e.Message = noToken, fmt.Sprintf("%s got no token: %s", p.options.Identity, signInReason(login))
+		e.Code, e.Message = noToken, fmt.Sprintf("%s got no token: %s", c.options.Identity, signInReason(login))
 		if r := login.RawResponse; r != nil && r.StatusCode < 500 && r.StatusCode != http.StatusTooManyRequests {
 			e.Kind = cloud.Unauthorized
 			e.Message += ": correct the tenant, the client id and the secret, certificate or token"
@@ -354,7 +354,7 @@ func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.E
 	case errors.As(err, &refused):
 		a, status := answerOf(refused)
 		e.Kind, e.Code = kindOf(status, a), cmp.Or(a.Code, fmt.Sprintf("Status%d", status))
-		about := p.subject(group)
+		about := c.about(group)
 		if e.Kind == cloud.Unavailable && about.spot {
 			e.Kind = cloud.Allocation // spot capacity comes and goes
 		}
@@ -365,11 +365,11 @@ func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.E
 		if e.Kind == cloud.Throttled {
 			e.RetryAfter = defaultRetryAfter
 			if refused.RawResponse != nil {
-				e.RetryAfter = retryAfter(refused.RawResponse, p.now(), defaultRetryAfter)
+				e.RetryAfter = retryAfter(refused.RawResponse, c.now(), defaultRetryAfter)
 			}
 		}
 	default:
-		e.Code, e.Message = unanswered(err, hostOf(p.options.ResourceManagerEndpoint))
+		e.Code, e.Message = unanswered(err, hostOf(c.options.ResourceManagerEndpoint))
 	}
 	e.Message = doing + ": " + e.Message
 	return e

@@ -99,7 +99,7 @@ func TestAFailureWithoutACodeGetsOne(t *testing.T) {
 		t.Errorf("code %q, want Azure's own", f.Code)
 	}
 	refused := &azcore.ResponseError{StatusCode: http.StatusServiceUnavailable}
-	e := (&Provider{options: Options{Now: time.Now}}).wrap("agents", "read agents", refused)
+	e := (&client{options: Options{Now: time.Now}, about: new(state).subject}).wrap("agents", "read agents", refused)
 	if e.Code != "Status503" || e.Message != "read agents: Azure answered 503 Service Unavailable" {
 		t.Errorf("%s: %s, want the status for a code", e.Code, e.Message)
 	}

@@ -32,16 +32,16 @@ type facts struct {
 }
 
 // makeFacts makes what is asked besides, each in its own time. Only a file of prices is read at once.
-func (p *Provider) makeFacts(ctx context.Context, skus *armcompute.ResourceSKUsClient) (*facts, error) {
-	o := p.options
+func (c *client) makeFacts(ctx context.Context, skus *armcompute.ResourceSKUsClient, running *sync.WaitGroup) (*facts, error) {
+	o := c.options
 	own, err := readPricesFile(o.PricesFile)
 	if err != nil {
 		return nil, err
 	}
-	start := func() *backgroundTask { return &backgroundTask{ctx: ctx, running: &p.background} }
+	start := func() *backgroundTask { return &backgroundTask{ctx: ctx, running: running} }
 	f := &facts{
 		predict: !o.NoLabelPredictions,
-		sizes:   &sizeList{list: listSizes(skus, p.wrap), always: o.DynamicInstanceList, now: o.Now, log: o.Log, start: start},
+		sizes:   &sizeList{list: listSizes(skus, c.wrap), always: o.DynamicInstanceList, now: o.Now, log: o.Log, start: start},
 		prices:  &priceList{own: own},
 		log:     o.Log,
 	}

@@ -11,7 +11,7 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// group is what is remembered of one node group, of whatever kind. Provider.mu guards it.
+// group is what is remembered of one node group, of whatever kind. state.mu guards it.
 type group struct {
 	id         cluster.GroupID
 	noun       string // what Azure calls such a group: [source.noun]
@@ -73,17 +73,17 @@ func (g *group) String() string { return fmt.Sprintf("%s %q", g.noun, g.name) }
 func key(name string) string { return strings.ToLower(name) }
 
 // take makes r the group's reading, and tells the ledger. It reports a reading that cannot be used, and then leaves what was known. Of one that is not
-// complete it takes the model alone, unless there never was a complete one. Provider.mu is held.
-func (p *Provider) take(g *group, r *reading) *cloud.Error {
+// complete it takes the model alone, unless there never was a complete one. state.mu is held.
+func (s *state) take(g *group, r *reading) *cloud.Error {
 	if err := r.unreadable(); err != nil {
 		return &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: unreadable, Message: fmt.Sprintf("read %s: %v", g, err)}
 	}
 	g.date(r)
-	known := p.beyond(g)
+	known := s.beyond(g)
 	r.unknown = g.unknown(r, known)
 	r.whole = r.unknown == nil && r.model.unfit == ""
-	p.tellListed(g, r)
-	known = p.beyond(g)
+	s.tellListed(g, r)
+	known = s.beyond(g)
 	at, blame, blameID := r.at, g.attribute(r), map[string]*cluster.Failure(nil)
 	switch {
 	case r.model.unfit != "":
@@ -197,16 +197,16 @@ func (g *group) moving() bool {
 	})
 }
 
-// showAgain shows the group anew as the ledger has it by now. Provider.mu is held.
-func (p *Provider) showAgain(g *group) {
+// showAgain shows the group anew as the ledger has it by now. state.mu is held.
+func (s *state) showAgain(g *group) {
 	if g.reading != nil {
-		g.view = g.show(g.reading, g.blameUID, p.beyond(g))
+		g.view = g.show(g.reading, g.blameUID, s.beyond(g))
 	}
 }
 
-// unseen says whether the last read lists a machine that Azure accepted to remove as if it were to stay. Provider.mu is held.
-func (p *Provider) unseen(g *group) bool {
-	known := p.beyond(g)
+// unseen says whether the last read lists a machine that Azure accepted to remove as if it were to stay. state.mu is held.
+func (s *state) unseen(g *group) bool {
+	known := s.beyond(g)
 	return g.reading != nil && slices.ContainsFunc(g.reading.machines, func(m *machine) bool {
 		switch known[m.uid].does {
 		case verbDelete:

@@ -76,13 +76,13 @@ func TestAWriteThatIsNotSentIsNotTold(t *testing.T) {
 	p := alone()
 	p.tokens = &tokens{now: p.now}
 	g := &group{id: "agents", name: "agents", asking: newQuestion(0)}
-	if _, fault := p.recordIntent(t.Context(), g, "resize", false, func() (a asked) { t.Error("it is told"); return a }); fault == nil || fault.Code != unansweredYet {
+	if _, fault := p.writes.recordIntent(t.Context(), g, "resize", false, func() (a asked) { t.Error("it is told"); return a }); fault == nil || fault.Code != unansweredYet {
 		t.Errorf("a write beside a question ended with %v, want %s", fault, unansweredYet)
 	}
 	a := asked{growth: p.options.Ledger.Instant()}
 	p.options.Ledger.Observe(fleet.Asked{Group: "agents", At: a.growth, Verb: fleet.Grow, To: 3})
 	g.ahead = "a growth of a pool"
-	if err := p.send(t.Context(), g, "resize", 3, a, nil); err == nil {
+	if err := p.writes.send(t.Context(), g, "resize", 3, a, nil); err == nil {
 		t.Error("it was sent")
 	}
 	if to, _ := p.options.Ledger.Ledger().Grown("agents"); to != 0 || g.ahead != "" {

@@ -114,7 +114,7 @@ func (p *Provider) Place() Place {
 func (p *Provider) LeftOut() (all []LeftOut) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for name, why := range p.warned {
+	for name, why := range p.rounds.warned {
 		all = append(all, LeftOut{name, why})
 	}
 	slices.SortFunc(all, func(a, b LeftOut) int { return strings.Compare(a.Name, b.Name) })
@@ -122,12 +122,12 @@ func (p *Provider) LeftOut() (all []LeftOut) {
 }
 
 // answers asks for a page that anybody may read. An answer that refuses is one, too.
-func (p *Provider) answers(ctx context.Context, address string) error {
+func (c *client) answers(ctx context.Context, address string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err
 	}
-	resp, err := p.options.client().Do(req)
+	resp, err := c.options.client().Do(req)
 	if err != nil {
 		return &inspectionError{NoAnswer(err, req.URL.Host), err}
 	}
@@ -195,9 +195,9 @@ func applicationOf(t azcore.AccessToken) string {
 const permissionsVersion = "2022-04-01"
 
 // askRights asks what the identity may do in the resource group. The answer's date is Azure's time.
-func (p *Provider) askRights(ctx context.Context, in *Inspection) {
+func (c *client) askRights(ctx context.Context, in *Inspection) {
 	next := fmt.Sprintf("%s/subscriptions/%s/resourceGroups/%s/providers/Microsoft.Authorization/permissions?api-version=%s",
-		p.options.ResourceManagerEndpoint, url.PathEscape(p.options.Subscription), url.PathEscape(p.options.ResourceGroup), permissionsVersion)
+		c.options.ResourceManagerEndpoint, url.PathEscape(c.options.Subscription), url.PathEscape(c.options.ResourceGroup), permissionsVersion)
 	links := links{}
 	for next != "" {
 		var page struct {
@@ -210,14 +210,14 @@ func (p *Provider) askRights(ctx context.Context, in *Inspection) {
 			return
 		}
 		if err := links.follow(next); err != nil {
-			in.RightsError = plainly(p.wrap("", "read the permissions of the identity", err), err, in.ResourceManager)
+			in.RightsError = plainly(c.wrap("", "read the permissions of the identity", err), err, in.ResourceManager)
 			return
 		}
-		began := p.now()
-		resp, err := p.pipeline.Do(req) //nolint:bodyclose // the pipeline has read and closed it
+		began := c.now()
+		resp, err := c.pipeline.Do(req) //nolint:bodyclose // the pipeline has read and closed it
 		if err == nil {
 			if date, e := http.ParseTime(resp.Header.Get("Date")); e == nil {
-				middle := began.Add(p.now().Sub(began) / 2)
+				middle := began.Add(c.now().Sub(began) / 2)
 				in.Skew, in.SkewKnown = date.Sub(middle).Round(time.Second), true
 			}
 			switch another := anotherAnswer(resp); {
@@ -230,7 +230,7 @@ func (p *Provider) askRights(ctx context.Context, in *Inspection) {
 			}
 		}
 		if err != nil {
-			e := p.wrap("", "read the permissions of the identity", err)
+			e := c.wrap("", "read the permissions of the identity", err)
 			in.RightsError = plainly(e, err, in.ResourceManager)
 			if status := Status(err); status == 0 || status >= 500 {
 				in.Manager = in.RightsError

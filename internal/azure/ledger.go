@@ -19,7 +19,7 @@ type asked struct {
 func (a asked) with(growth fleet.Instant) asked { return asked{growth, a.machines} }
 
 // tellListed tells the ledger what a read says, and nothing of what this process makes of it.
-func (p *Provider) tellListed(g *group, r *reading) {
+func (s *state) tellListed(g *group, r *reading) {
 	if r.model.unfit != "" {
 		return
 	}
@@ -32,7 +32,7 @@ func (p *Provider) tellListed(g *group, r *reading) {
 		}
 		o.Machines = append(o.Machines, fleet.Sighted{UID: fleet.UID(m.uid), ID: m.id, State: m.sighted(), Created: fleet.At(m.created)})
 	}
-	p.options.Ledger.Observe(o)
+	s.options.Ledger.Observe(o)
 }
 
 // beyond is what is known of a machine that a list may not show.
@@ -43,10 +43,10 @@ type beyond struct {
 	absent bool      // the last complete list lacks it
 }
 
-// beyond is what is known of a group's machines beyond lists, by UID: by the ledger, and by the operations that are under way. Provider.mu is held.
-func (p *Provider) beyond(g *group) map[string]beyond {
+// beyond is what is known of a group's machines beyond lists, by UID: by the ledger, and by the operations that are under way. state.mu is held.
+func (s *state) beyond(g *group) map[string]beyond {
 	known := map[string]beyond{}
-	for _, m := range p.options.Ledger.Ledger().Beyond(fleet.GroupID(g.id)) {
+	for _, m := range s.options.Ledger.Ledger().Beyond(fleet.GroupID(g.id)) {
 		b := beyond{ours: m.Asked, up: m.Up.Time(), absent: m.Absent}
 		switch m.Does {
 		case fleet.Delete:
@@ -58,7 +58,7 @@ func (p *Provider) beyond(g *group) map[string]beyond {
 		}
 		known[string(m.UID)] = b
 	}
-	for _, o := range p.operations {
+	for _, o := range s.operations {
 		if o.Group != g.id || o.failed {
 			continue
 		}
@@ -87,80 +87,80 @@ func (m *machine) sighted() fleet.State {
 	return fleet.Running
 }
 
-// tellGrowth tells the ledger of a growth that is about to be sent: of so many machines to the capacity, and by parked machines that are started. Provider.mu
+// tellGrowth tells the ledger of a growth that is about to be sent: of so many machines to the capacity, and by parked machines that are started. state.mu
 // is held.
-func (p *Provider) tellGrowth(g *group, capacity, makes int, started []cluster.Machine) (a asked) {
+func (s *state) tellGrowth(g *group, capacity, makes int, started []cluster.Machine) (a asked) {
 	if makes > 0 {
 		if k, ok := g.reading.model.kind.(intentRecorder); ok {
 			g.ahead = k.recordIntent(g.name, capacity)
 		}
-		a.growth = p.options.Ledger.Instant()
-		p.options.Ledger.Observe(fleet.Asked{Group: fleet.GroupID(g.id), At: a.growth, Verb: fleet.Grow, From: g.reading.model.capacity, To: capacity, Token: g.ahead})
+		a.growth = s.options.Ledger.Instant()
+		s.options.Ledger.Observe(fleet.Asked{Group: fleet.GroupID(g.id), At: a.growth, Verb: fleet.Grow, From: g.reading.model.capacity, To: capacity, Token: g.ahead})
 	}
 	if len(started) > 0 {
-		a.machines = p.options.Ledger.Instant()
-		p.options.Ledger.Observe(fleet.Asked{Group: fleet.GroupID(g.id), At: a.machines, Verb: fleet.Start, Machines: uids(started)})
+		a.machines = s.options.Ledger.Instant()
+		s.options.Ledger.Observe(fleet.Asked{Group: fleet.GroupID(g.id), At: a.machines, Verb: fleet.Start, Machines: uids(started)})
 	}
 	return a
 }
 
 // tellRemoval tells the ledger of machines that are about to be deleted or switched off.
-func (p *Provider) tellRemoval(id cluster.GroupID, does verb, named []cluster.Machine) asked {
-	a := asked{machines: p.options.Ledger.Instant()}
+func (s *state) tellRemoval(id cluster.GroupID, does verb, named []cluster.Machine) asked {
+	a := asked{machines: s.options.Ledger.Instant()}
 	o := fleet.Asked{Group: fleet.GroupID(id), At: a.machines, Verb: fleet.Delete, Machines: uids(named)}
 	if does == verbPark {
 		o.Verb = fleet.Park
 	}
-	p.options.Ledger.Observe(o)
+	s.options.Ledger.Observe(o)
 	return a
 }
 
 // tellAnswer tells the ledger what became of a write; of one that it does not know, nothing.
-func (p *Provider) tellAnswer(id cluster.GroupID, asked fleet.Instant, answer fleet.Reply) {
+func (s *state) tellAnswer(id cluster.GroupID, asked fleet.Instant, answer fleet.Reply) {
 	if asked != 0 {
-		p.options.Ledger.Observe(fleet.Answered{Group: fleet.GroupID(id), Asked: asked, At: p.options.Ledger.Instant(), Answer: answer})
+		s.options.Ledger.Observe(fleet.Answered{Group: fleet.GroupID(id), Asked: asked, At: s.options.Ledger.Instant(), Answer: answer})
 	}
 }
 
-// tellRefusal is [Provider.tellAnswer] for a write that Azure has refused. One after which nobody knows whether it took effect has no answer.
-func (p *Provider) tellRefusal(id cluster.GroupID, asked fleet.Instant, refusal *cloud.Error) {
+// tellRefusal is [state.tellAnswer] for a write that Azure has refused. One after which nobody knows whether it took effect has no answer.
+func (s *state) tellRefusal(id cluster.GroupID, asked fleet.Instant, refusal *cloud.Error) {
 	if !outcomeUnknown(refusal) && refusal.Kind != cloud.Transient {
-		p.tellAnswer(id, asked, fleet.Refused)
+		s.tellAnswer(id, asked, fleet.Refused)
 	}
 }
 
-// tellConflict is [Provider.tellRefusal] for a write that names machines: what it conflicts with may be its own first arrival, which was carried out.
-func (p *Provider) tellConflict(id cluster.GroupID, asked fleet.Instant, refusal *cloud.Error) {
+// tellConflict is [state.tellRefusal] for a write that names machines: what it conflicts with may be its own first arrival, which was carried out.
+func (s *state) tellConflict(id cluster.GroupID, asked fleet.Instant, refusal *cloud.Error) {
 	if refusal.Kind != cloud.Conflict {
-		p.tellRefusal(id, asked, refusal)
+		s.tellRefusal(id, asked, refusal)
 	}
 }
 
 // tellUnsent tells the ledger that nothing was sent.
-func (p *Provider) tellUnsent(id cluster.GroupID, a asked) {
-	p.tellAnswer(id, a.growth, fleet.Refused)
-	p.tellAnswer(id, a.machines, fleet.Refused)
+func (s *state) tellUnsent(id cluster.GroupID, a asked) {
+	s.tellAnswer(id, a.growth, fleet.Refused)
+	s.tellAnswer(id, a.machines, fleet.Refused)
 }
 
 // tellTaken tells the ledger which of the machines that a write names Azure has taken on.
-func (p *Provider) tellTaken(id cluster.GroupID, asked fleet.Instant, taken []cluster.Machine) {
+func (s *state) tellTaken(id cluster.GroupID, asked fleet.Instant, taken []cluster.Machine) {
 	if asked == 0 {
 		return
 	}
-	p.options.Ledger.Observe(fleet.Answered{Group: fleet.GroupID(id), Asked: asked, At: p.options.Ledger.Instant(), Answer: fleet.Accepted, Machines: uids(taken)})
+	s.options.Ledger.Observe(fleet.Answered{Group: fleet.GroupID(id), Asked: asked, At: s.options.Ledger.Instant(), Answer: fleet.Accepted, Machines: uids(taken)})
 }
 
-// tellAbsent tells the ledger that there is no machine of this id any more, as the answer to a write says. Provider.mu is held.
-func (p *Provider) tellAbsent(g *group, id string) {
+// tellAbsent tells the ledger that there is no machine of this id any more, as the answer to a write says. state.mu is held.
+func (s *state) tellAbsent(g *group, id string) {
 	if g.reading == nil {
 		return
 	}
 	for _, m := range g.reading.machines {
 		if m.id == id {
-			p.options.Ledger.Observe(fleet.Answered{Group: fleet.GroupID(g.id), At: p.options.Ledger.Instant(), Absent: []fleet.UID{fleet.UID(m.uid)}})
+			s.options.Ledger.Observe(fleet.Answered{Group: fleet.GroupID(g.id), At: s.options.Ledger.Instant(), Absent: []fleet.UID{fleet.UID(m.uid)}})
 		}
 	}
-	p.showAgain(g)
+	s.showAgain(g)
 }
 
 // uids are the unique ids of machines, in lower case as the ledger has them.

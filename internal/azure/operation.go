@@ -36,7 +36,7 @@ type Operation struct {
 	Asked    fleet.Instant     `json:"asked,omitempty"`    // by which the ledger knows the write
 }
 
-// operation is an Operation while it is watched. It is polled by one question at a time. Provider.mu guards it.
+// operation is an Operation while it is watched. It is polled by one question at a time. state.mu guards it.
 type operation struct {
 	Operation
 	done   bool // Azure says that it succeeded
@@ -50,19 +50,30 @@ type operation struct {
 	timedOut bool      // the last poll had no answer in time
 }
 
+// watch follows the operations in flight, those of earlier processes included.
+type watch struct {
+	*state
+	*questions
+
+	// state.mu guards what follows.
+
+	earlier   []Operation                        // of an earlier process, or of another one that leads as well, not followed yet
+	inherited map[cluster.GroupID]cloud.Takeover // growths of another process that are not told of yet
+}
+
 // removes says whether the operation takes machines away.
 func (o *operation) removes() bool { return o.Verb == verbDelete || o.Verb == verbPark }
 
-// watch begins to follow an accepted write. Provider.mu is held.
-func (p *Provider) watch(o *operation, a *accepted) {
+// begun begins to follow an accepted write. state.mu is held.
+func (s *state) begun(o *operation, a *accepted) {
 	o.Verb, o.Token, o.poller, o.result = a.verb, a.token, a.poller, a.result
 	wait := pollEvery
 	if a.response != nil {
-		wait = max(wait, retryAfter(a.response, p.now(), 0))
+		wait = max(wait, retryAfter(a.response, s.now(), 0))
 	}
-	o.Accepted = p.now().UTC()
+	o.Accepted = s.now().UTC()
 	o.next = o.Accepted.Add(wait)
-	p.operations = append(p.operations, o)
+	s.operations = append(s.operations, o)
 }
 
 // Operations lists the writes in flight, in the order of their acceptance.
@@ -90,7 +101,7 @@ func (p *Provider) NextPoll() time.Time {
 			next = o.next
 		}
 	}
-	if c, ok := p.source.(tasks); ok && p.doing == nil {
+	if c, ok := p.source.(tasks); ok && p.housekeeping.doing == nil {
 		if at := c.next(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
@@ -98,9 +109,9 @@ func (p *Provider) NextPoll() time.Time {
 	return next
 }
 
-// busy says whether an operation on the group is in flight. Provider.mu is held.
-func (p *Provider) busy(id cluster.GroupID) bool {
-	for _, o := range p.operations {
+// busy says whether an operation on the group is in flight. state.mu is held.
+func (s *state) busy(id cluster.GroupID) bool {
+	for _, o := range s.operations {
 		if o.Group == id {
 			return true
 		}
@@ -108,19 +119,19 @@ func (p *Provider) busy(id cluster.GroupID) bool {
 	return false
 }
 
-// reported says whether an operation on the group is in flight of which Azure tells how it goes. Provider.mu is held.
-func (p *Provider) reported(id cluster.GroupID) bool {
-	return slices.ContainsFunc(p.operations, func(o *operation) bool { return o.Group == id && !o.timedOut && (o.asking == nil || !o.asking.late) })
+// reported says whether an operation on the group is in flight of which Azure tells how it goes. state.mu is held.
+func (s *state) reported(id cluster.GroupID) bool {
+	return slices.ContainsFunc(s.operations, func(o *operation) bool { return o.Group == id && !o.timedOut && (o.asking == nil || !o.asking.late) })
 }
 
 // pollOperations asks for the progress of every operation whose time has come, and records what ended. A poll that has no answer in time holds up
 // nobody (S-30).
-func (p *Provider) pollOperations(ctx context.Context) {
-	p.mu.Lock()
+func (w *watch) pollOperations(ctx context.Context) {
+	w.mu.Lock()
 	var due []*operation
 	var questions []*question
-	for _, o := range p.operations {
-		if o.asking != nil || p.now().Before(o.next) {
+	for _, o := range w.operations {
+		if o.asking != nil || w.now().Before(o.next) {
 			continue
 		}
 		wait := leastWait
@@ -130,19 +141,19 @@ func (p *Provider) pollOperations(ctx context.Context) {
 		o.asking = newQuestion(wait)
 		due, questions = append(due, o), append(questions, o.asking)
 	}
-	p.mu.Unlock()
-	p.askAll(ctx, questions, func(i int) { p.ask(p.life, questions[i], p.polls(due[i])) })
+	w.mu.Unlock()
+	w.askAll(ctx, questions, func(i int) { w.ask(w.life, questions[i], w.polls(due[i])) })
 }
 
 // polls is the question how an operation goes.
-func (p *Provider) polls(o *operation) func(context.Context) func() {
+func (w *watch) polls(o *operation) func(context.Context) func() {
 	return func(ctx context.Context) func() {
 		resp, err := o.poller.Poll(ctx) //nolint:bodyclose // the SDK has read and closed it
 		var fault *cloud.Error
 		var outcome error
 		over := false
 		if err != nil {
-			fault = p.wrap(o.Group, "follow "+o.Action, err)
+			fault = w.wrap(o.Group, "follow "+o.Action, err)
 		} else if over = o.poller.Done(); over && !succeeded(resp) {
 			outcome = o.result(ctx)
 		}
@@ -150,83 +161,83 @@ func (p *Provider) polls(o *operation) func(context.Context) func() {
 			o.asking, o.timedOut = nil, fault != nil && fault.Code == noAnswer
 			switch {
 			case fault != nil:
-				over = p.pollFailed(o, fault)
+				over = w.pollFailed(o, fault)
 			case over:
-				p.finish(o, outcome)
+				w.finish(o, outcome)
 			default:
-				p.progress(o, resp)
-				over = p.overdue(o)
+				w.progress(o, resp)
+				over = w.overdue(o)
 			}
 			if over {
-				p.unwatch(o)
+				w.unwatch(o)
 			}
 		}
 	}
 }
 
-// unwatch ends the watch of an operation, of which nothing more is to be heard. Provider.mu is held.
-func (p *Provider) unwatch(o *operation) {
-	p.operations = slices.DeleteFunc(slices.Clone(p.operations), func(other *operation) bool { return other == o })
-	g := p.groups[key(string(o.Group))]
+// unwatch ends the watch of an operation, of which nothing more is to be heard. state.mu is held.
+func (w *watch) unwatch(o *operation) {
+	w.operations = slices.DeleteFunc(slices.Clone(w.operations), func(other *operation) bool { return other == o })
+	g := w.groups[key(string(o.Group))]
 	if g == nil {
 		return
 	}
 	if g.due == nothing {
 		g.due = all
 	}
-	p.outdate(g, g.due)
+	w.outdate(g, g.due)
 	if len(o.Named) > 0 {
-		p.showAgain(g)
+		w.showAgain(g)
 	}
 }
 
-// outdate has a group read again, and drops the answer to a read that is under way: it may tell what was so before. Provider.mu is held.
-func (p *Provider) outdate(g *group, what due) {
-	g.due, g.stamp = max(g.due, what), p.stamp()
+// outdate has a group read again, and drops the answer to a read that is under way: it may tell what was so before. state.mu is held.
+func (s *state) outdate(g *group, what due) {
+	g.due, g.stamp = max(g.due, what), s.stamp()
 }
 
 // pollFailed plans the next poll. An operation that Azure does not know any more, or does not show to this identity, is over: it is not
-// asked for again (S-32), and the group's reads tell how it went. Provider.mu is held.
-func (p *Provider) pollFailed(o *operation, e *cloud.Error) (over bool) {
+// asked for again (S-32), and the group's reads tell how it went. state.mu is held.
+func (w *watch) pollFailed(o *operation, e *cloud.Error) (over bool) {
 	over = e.Kind == cloud.NotFound || e.Kind == cloud.Unauthorized
 	if over {
-		p.options.Log.Warn("operation is not followed", "group", o.Group, "action", o.Action, "err", e)
+		w.options.Log.Warn("operation is not followed", "group", o.Group, "action", o.Action, "err", e)
 	} else {
-		p.options.Log.Debug("poll operation", "group", o.Group, "action", o.Action, "err", e)
+		w.options.Log.Debug("poll operation", "group", o.Group, "action", o.Action, "err", e)
 	}
-	o.next = p.now().Add(max(2*pollEvery, e.RetryAfter))
-	return over || p.overdue(o)
+	o.next = w.now().Add(max(2*pollEvery, e.RetryAfter))
+	return over || w.overdue(o)
 }
 
 // overdue says whether the operation has been watched for longer than any takes.
-func (p *Provider) overdue(o *operation) bool { return p.now().Sub(o.Accepted) > watchFor }
+func (w *watch) overdue(o *operation) bool { return w.now().Sub(o.Accepted) > watchFor }
 
 // progress plans the next poll. The first one also has the group read again, so that the machines that come are seen; those that go
-// have been read when their deletion was accepted, and are read again only if Azure did not show it then. Provider.mu is held.
-func (p *Provider) progress(o *operation, resp *http.Response) {
-	o.next = p.now().Add(max(pollEvery, retryAfter(resp, p.now(), 0)))
-	if g := p.groups[key(string(o.Group))]; g != nil && !o.polled {
+// have been read when their deletion was accepted, and are read again only if Azure did not show it then. state.mu is held.
+func (w *watch) progress(o *operation, resp *http.Response) {
+	o.next = w.now().Add(max(pollEvery, retryAfter(resp, w.now(), 0)))
+	if g := w.groups[key(string(o.Group))]; g != nil && !o.polled {
 		switch {
 		case !o.removes():
-			p.outdate(g, machines)
-		case p.unseen(g):
-			p.outdate(g, all)
+			w.outdate(g, machines)
+		case w.unseen(g):
+			w.outdate(g, all)
 		}
 	}
 	o.polled = true
 }
 
 // finish records how an operation ended. Either way the group's machines are read again, and its model unless the operation has
-// confirmed what the write asked for: the SDK's result would cost one more read of it. Provider.mu is held.
-func (p *Provider) finish(o *operation, err error) {
-	g := p.groups[key(string(o.Group))]
+// confirmed what the write asked for: the SDK's result would cost one more read of it. state.mu is held.
+func (w *watch) finish(o *operation, err error) {
+	g := w.groups[key(string(o.Group))]
 	if g == nil {
 		return
 	}
 	g.due = all
 	if err == nil {
 		o.done = true
-		p.tellAnswer(o.Group, o.Asked, fleet.Done)
+		w.tellAnswer(o.Group, o.Asked, fleet.Done)
 		if !o.removes() {
 			g.failure = nil
 			if o.Verb == verbStart || g.settle(o.Capacity) {
@@ -240,14 +251,14 @@ func (p *Provider) finish(o *operation, err error) {
 		return // the operation is over, the last question about it was not answered: the read that follows tells
 	}
 	o.failed = true
-	p.tellAnswer(o.Group, o.Asked, fleet.Refused)
+	w.tellAnswer(o.Group, o.Asked, fleet.Refused)
 	status := 0
 	if refused.StatusCode >= 400 {
 		status = refused.StatusCode
 	}
 	raw, _ := runtime.Payload(refused.RawResponse)
 	reported := parseAnswer(raw)
-	at := p.now().UTC()
+	at := w.now().UTC()
 	worst := reported.specific(status)
 	if worst.Code == "" {
 		worst.Code = refused.ErrorCode
@@ -262,7 +273,7 @@ func (p *Provider) finish(o *operation, err error) {
 			g.blameID[l.Target] = l.failure(at, status, "OperationFailed", about, o.Machines)
 		}
 	}
-	p.options.Log.Info("operation failed", "group", o.Group, "action", o.Action, "code", g.failure.Code, "err", g.failure.Message)
+	w.options.Log.Info("operation failed", "group", o.Group, "action", o.Action, "code", g.failure.Code, "err", g.failure.Message)
 }
 
 // succeeded says whether the answer to a poll is an operation's word that it succeeded.

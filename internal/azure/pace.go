@@ -28,6 +28,12 @@ const (
 	movingFor   = 5 * time.Minute
 )
 
+// pacer says when what is known of a group has served its time.
+type pacer struct {
+	*state
+	lists int // how often the models of all groups were listed; state.mu guards it
+}
+
 // period is how long a model serves by setting: the shortest of the cache times, since all is read together.
 func (o Options) period() time.Duration {
 	period := o.CacheTTL
@@ -46,8 +52,8 @@ func (o Options) fraction(name string) float64 {
 }
 
 // ttl is how long a look at the group serves: not long when decisions cannot rest on it, nor when it shows a movement that no
-// operation of ours tells the end of. Provider.mu is held.
-func (p *Provider) ttl(g *group) time.Duration {
+// operation of ours tells the end of. state.mu is held.
+func (p *pacer) ttl(g *group) time.Duration {
 	switch {
 	case g.unknowns > 0:
 		return g.pace(p.options.period())
@@ -64,8 +70,8 @@ func (p *Provider) ttl(g *group) time.Duration {
 }
 
 // phase is how much sooner than usual the second list comes: up to half the time, as the groups' names have it, so that clusters that
-// were started together do not ask together for ever. Provider.mu is held.
-func (p *Provider) phase() time.Duration {
+// were started together do not ask together for ever. state.mu is held.
+func (p *pacer) phase() time.Duration {
 	most := 0.
 	for k := range p.groups {
 		most = max(most, p.options.fraction(k))
@@ -75,7 +81,7 @@ func (p *Provider) phase() time.Duration {
 
 // machinesTTL is how long a list of the group's machines serves while its model stays as it was: the setting, or longer for a steady group, less the
 // group's own part of the jitter.
-func (p *Provider) machinesTTL(g *group) time.Duration {
+func (p *pacer) machinesTTL(g *group) time.Duration {
 	ttl, jitter := max(p.options.InstanceCacheTTL, p.options.period()), p.options.InstanceCacheJitter
 	if p.vouched(g) {
 		ttl, jitter = max(ttl, steadyTTL), max(jitter, steadyJitter)
@@ -86,33 +92,33 @@ func (p *Provider) machinesTTL(g *group) time.Duration {
 // looked is when the group was last found to be as it is shown: by a read of its machines, or by a model that had not moved since.
 func (g *group) looked() time.Time { return latest(g.asked, g.checked) }
 
-// stale says whether the group's last look has served its time. Provider.mu is held.
-func (p *Provider) stale(g *group, now time.Time) bool {
+// stale says whether the group's last look has served its time. state.mu is held.
+func (p *pacer) stale(g *group, now time.Time) bool {
 	return !now.Before(g.resting) && now.Sub(g.looked()) >= p.ttl(g)
 }
 
-// again is when the group is read again, if nothing else has it read sooner: zero while a read has no answer. Provider.mu is held.
-func (p *Provider) again(g *group) time.Time {
+// again is when the group is read again, if nothing else has it read sooner: zero while a read has no answer. state.mu is held.
+func (p *pacer) again(g *group) time.Time {
 	if g.asking != nil {
 		return time.Time{}
 	}
 	return latest(g.resting, g.looked().Add(p.ttl(g))).UTC()
 }
 
-// restless says whether the group is read more often than others. Provider.mu is held.
-func (p *Provider) restless(g *group) bool { return p.ttl(g) < p.options.period()/2 }
+// restless says whether the group is read more often than others. state.mu is held.
+func (p *pacer) restless(g *group) bool { return p.ttl(g) < p.options.period()/2 }
 
 // joins says whether the group takes part in a list that was made for others: more than half of its time is over, so that all come to be read
 // together. Exactly half counts in every other list: two groups that are as far apart would else never meet. A group with an operation in
-// flight does not take part. Provider.mu is held.
-func (p *Provider) joins(g *group, now time.Time) bool {
+// flight does not take part. state.mu is held.
+func (p *pacer) joins(g *group, now time.Time) bool {
 	over, left := now.Sub(g.looked()), p.ttl(g)-now.Sub(g.looked())
 	return !now.Before(g.resting) && !p.busy(g.id) && (over > left || over == left && p.lists%2 == 0)
 }
 
 // unmoved says whether the newly listed model is the one that the group's complete reading rests on, and the machines of that have time
-// left beyond the next half beat: they need not be listed again. Provider.mu is held.
-func (p *Provider) unmoved(g *group, m *model, now time.Time) bool {
+// left beyond the next half beat: they need not be listed again. state.mu is held.
+func (p *pacer) unmoved(g *group, m *model, now time.Time) bool {
 	r := g.reading
 	if r == nil || !r.whole || g.problem != "" || g.due != nothing || g.moving() || m.unfit != "" {
 		return false

@@ -74,7 +74,7 @@ func (g *group) refuseStart(o *operation, reported answer, now time.Time) {
 	}), now)
 }
 
-// passOver has growth make new machines for a while instead of starting these. Provider.mu is held.
+// passOver has growth make new machines for a while instead of starting these. state.mu is held.
 func (g *group) passOver(machines []cluster.Machine, now time.Time) {
 	if g.unstarted == nil {
 		g.unstarted = map[string]time.Time{}

@@ -19,7 +19,7 @@ import (
 func (o Options) metadata() *imds.Client {
 	return &imds.Client{
 		Endpoint: o.MetadataEndpoint, Transport: o.Transport,
-		IdentityEndpoint: o.IdentityEndpoint, IdentityHeader: string(o.IdentityHeader),
+		IdentityEndpoint: o.IdentityEndpoint, IdentityHeader: string(o.IdentityHeader), Log: o.Log,
 	}
 }
 
@@ -50,15 +50,15 @@ func (o Options) locate(ctx context.Context) (Options, error) {
 	return o, nil
 }
 
-// whoAmI is the vmId of the machine that sluice runs on, "" when that is not known: where sluice signs in as an application it may run elsewhere, and
-// an answer is not waited for long.
+// whoAmI is the vmId of the machine that sluice runs on, "" when that is not known: where sluice signs in as an application it may run elsewhere. Nobody may
+// be there to answer, which is not waited for long; a service that says that it is busy is.
 func (o Options) whoAmI(ctx context.Context) string {
 	if o.self != "" || o.Identity.Application() || o.IdentityEndpoint != "" {
 		return o.self
 	}
-	ctx, cancel := context.WithTimeout(ctx, selfWithin)
-	defer cancel()
-	self, err := o.metadata().Instance(ctx)
+	metadata := o.metadata()
+	metadata.Within = selfWithin
+	self, err := metadata.Instance(ctx)
 	if err != nil {
 		o.Log.Warn("this machine is not known: a scale set that it is in is not taken for one of servers", "err", err)
 	}

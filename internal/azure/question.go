@@ -50,8 +50,15 @@ const askWithin = 2 * time.Minute
 // unansweredYet is the code of a question whose answer is still on its way.
 const unansweredYet = "NoAnswerYet"
 
+// questions are asked beside those who want to know.
+type questions struct {
+	*state
+	life     context.Context // of what is asked while nobody waits for it
+	triggers chan struct{}
+}
+
 // question is what is being asked of Azure, in one request or several. Its answer is taken in when it comes, whether or not
-// anybody still waits for it; whoever asks sees to it that nothing is asked twice at a time. Provider.mu guards it.
+// anybody still waits for it; whoever asks sees to it that nothing is asked twice at a time. state.mu guards it.
 type question struct {
 	doing    string        // to what it is about, in words: "read"
 	patience time.Duration // how long it is waited for
@@ -65,24 +72,24 @@ func newQuestion(patience time.Duration) *question {
 	return &question{doing: "read", patience: patience, done: make(chan struct{})}
 }
 
-// ask runs the question beside the caller: f asks, and what it returns takes the answer in, with Provider.mu held. The context is the provider's
+// ask runs the question beside the caller: f asks, and what it returns takes the answer in, with state.mu held. The context is the provider's
 // own: a question outlives the call that asks it.
-func (p *Provider) ask(ctx context.Context, q *question, f func(context.Context) (take func())) {
-	p.mu.Lock()
-	q.asked = p.now()
-	p.mu.Unlock()
-	p.options.Runner.Go(ctx, func(ctx context.Context) {
+func (a *questions) ask(ctx context.Context, q *question, f func(context.Context) (take func())) {
+	a.mu.Lock()
+	q.asked = a.now()
+	a.mu.Unlock()
+	a.options.Runner.Go(ctx, func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, askWithin)
 		defer cancel()
 		take := f(ctx)
-		p.mu.Lock()
-		defer p.mu.Unlock()
+		a.mu.Lock()
+		defer a.mu.Unlock()
 		take()
 		q.over = true
 		close(q.done)
 		if q.late {
 			select {
-			case p.triggers <- struct{}{}:
+			case a.triggers <- struct{}{}:
 			default: // it says so already
 			}
 		}
@@ -90,32 +97,32 @@ func (p *Provider) ask(ctx context.Context, q *question, f func(context.Context)
 }
 
 // await waits for an answer and says whether it has come. It is late from then on if it has not.
-func (p *Provider) await(ctx context.Context, q *question) bool {
-	wait := q.asked.Add(q.patience).Sub(p.now()) // asked was written before it was asked
+func (a *questions) await(ctx context.Context, q *question) bool {
+	wait := q.asked.Add(q.patience).Sub(a.now()) // asked was written before it was asked
 	switch {
-	case p.options.Whole:
+	case a.options.Whole:
 		wait = askWithin
-	case p.tokens.timedOut():
+	case a.tokens.timedOut():
 		wait = 0
 	}
-	p.options.Runner.Await(ctx, q.done, wait)
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	a.options.Runner.Await(ctx, q.done, wait)
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	q.late = !q.over
 	return q.over
 }
 
-// others waits for the answers to other callers' reads of the group, and says whether there is none on its way. It makes nothing late. Provider.mu
+// others waits for the answers to other callers' reads of the group, and says whether there is none on its way. It makes nothing late. state.mu
 // is held but for the time in between.
-func (p *Provider) others(ctx context.Context, g *group) bool {
+func (a *questions) others(ctx context.Context, g *group) bool {
 	for g.asking != nil {
 		q := g.asking
 		if q.late {
 			return false
 		}
-		p.mu.Unlock()
-		p.options.Runner.Await(ctx, q.done, q.patience)
-		p.mu.Lock()
+		a.mu.Unlock()
+		a.options.Runner.Await(ctx, q.done, q.patience)
+		a.mu.Lock()
 		if !q.over {
 			return false
 		}
@@ -125,15 +132,15 @@ func (p *Provider) others(ctx context.Context, g *group) bool {
 
 // askAll asks one question after the other, so many at a time that the next one has to wait for the first of those that are on their way, and waits
 // for all.
-func (p *Provider) askAll(ctx context.Context, questions []*question, ask func(i int)) {
+func (a *questions) askAll(ctx context.Context, questions []*question, ask func(i int)) {
 	for i := range questions {
 		if i >= parallelReads {
-			p.await(ctx, questions[i-parallelReads])
+			a.await(ctx, questions[i-parallelReads])
 		}
 		ask(i)
 	}
 	for _, q := range questions[max(0, len(questions)-parallelReads):] {
-		p.await(ctx, q)
+		a.await(ctx, q)
 	}
 }
 
@@ -152,14 +159,14 @@ func (g *group) patience() time.Duration {
 }
 
 // unanswered says that a question about the group has no answer yet.
-func (p *Provider) unanswered(g *group, q *question) *cloud.Error {
-	return &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: unansweredYet, Message: q.doing + " " + g.String() + ": " + p.host() + " has not answered yet"}
+func (a *questions) unanswered(g *group, q *question) *cloud.Error {
+	return &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: unansweredYet, Message: q.doing + " " + g.String() + ": " + a.host() + " has not answered yet"}
 }
 
 // host is who has not answered.
-func (p *Provider) host() string {
-	if p.tokens.timedOut() {
-		return p.tokens.source
+func (c *client) host() string {
+	if c.tokens.timedOut() {
+		return c.tokens.source
 	}
-	return hostOf(p.options.ResourceManagerEndpoint)
+	return hostOf(c.options.ResourceManagerEndpoint)
 }

@@ -14,34 +14,40 @@ import (
 	"sluice.dev/sluice/internal/imds"
 )
 
+// reader reads one group.
+type reader struct {
+	*state
+	addresses *addresses
+}
+
 // read asks for what a reading of the group needs. It looks twice where the first answer is a bad one and the last was good: one bad answer changes no
 // decision.
-func (p *Provider) read(ctx context.Context, g *group, known *model) (*reading, *cloud.Error) {
-	r, err := p.look(ctx, g.name, known)
-	if p.dubious(g, r, err) {
-		r, err = p.look(ctx, g.name, nil)
+func (rd *reader) read(ctx context.Context, g *group, known *model) (*reading, *cloud.Error) {
+	r, err := rd.look(ctx, g.name, known)
+	if rd.dubious(g, r, err) {
+		r, err = rd.look(ctx, g.name, nil)
 	}
 	if err != nil {
-		return nil, p.readError(g, err)
+		return nil, rd.readError(g, err)
 	}
 	return r, nil
 }
 
 // dubious says whether an answer about the group, whose last one was good, deserves a second look.
-func (p *Provider) dubious(g *group, r *reading, err error) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (rd *reader) dubious(g *group, r *reading, err error) bool {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
 	switch {
 	case g.problem != "" || g.unknowns > 0:
 		return false
 	case err != nil:
-		return p.once(err)
+		return rd.once(err)
 	}
-	return g.unknown(r, p.beyond(g)) != nil
+	return g.unknown(r, rd.beyond(g)) != nil
 }
 
 // once says whether an error is a bad answer that may be the only one: one that asks for a wait is not, nor is none at all, which costs time.
-func (p *Provider) once(err error) bool {
+func (c *client) once(err error) bool {
 	var (
 		refused *azcore.ResponseError
 		own     *cloud.Error
@@ -53,7 +59,7 @@ func (p *Provider) once(err error) bool {
 	case errors.As(err, &refused):
 		a, status := answerOf(refused)
 		return kindOf(status, a) != cloud.Throttled && status != http.StatusUnauthorized &&
-			(refused.RawResponse == nil || retryAfter(refused.RawResponse, p.now(), 0) == 0)
+			(refused.RawResponse == nil || retryAfter(refused.RawResponse, c.now(), 0) == 0)
 	case errors.As(err, &own), errors.As(err, &shut), errors.As(err, &login), errors.As(err, &machine):
 		return false
 	}
@@ -62,16 +68,16 @@ func (p *Provider) once(err error) bool {
 }
 
 // look asks for what is missing of a reading: the model, unless the caller has it already, and the machines.
-func (p *Provider) look(ctx context.Context, name string, known *model) (*reading, error) {
+func (rd *reader) look(ctx context.Context, name string, known *model) (*reading, error) {
 	m := known
 	if m == nil {
 		var err error
-		if m, err = p.source.model(ctx, name); err != nil {
+		if m, err = rd.source.model(ctx, name); err != nil {
 			return nil, err
 		}
 	}
-	p.gate.place(p.options.ResourceGroup, "virtualMachineScaleSets/"+name, m.location)
-	r := &reading{model: m, at: p.now().UTC(), asked: p.options.Ledger.Instant()} // an answer that takes long tells what was so when it was asked for
+	rd.gate.place(rd.options.ResourceGroup, "virtualMachineScaleSets/"+name, m.location)
+	r := &reading{model: m, at: rd.now().UTC(), asked: rd.options.Ledger.Instant()} // an answer that takes long tells what was so when it was asked for
 	if m.unfit != "" {
 		return r, nil // its machines may answer to other calls
 	}
@@ -80,20 +86,20 @@ func (p *Provider) look(ctx context.Context, name string, known *model) (*readin
 		return nil, err
 	}
 	r.machines = machines
-	p.addresses.fill(machines)
+	rd.addresses.fill(machines)
 	return r, nil
 }
 
 // readError is a failed read of one group.
-func (p *Provider) readError(g *group, err error) *cloud.Error {
-	e := p.wrap(g.id, "read "+g.String(), err)
+func (s *state) readError(g *group, err error) *cloud.Error {
+	e := s.wrap(g.id, "read "+g.String(), err)
 	if e.Kind == cloud.NotFound {
-		return p.missing(g.id, g.name)
+		return s.missing(g.id, g.name)
 	}
 	return e
 }
 
 // missing says that a group does not exist.
-func (p *Provider) missing(id cluster.GroupID, name string) *cloud.Error {
-	return &cloud.Error{Kind: cloud.NotFound, Group: id, Code: "ResourceNotFound", Message: fmt.Sprintf("%s %q %s", p.source.noun(), name, p.source.lacking())}
+func (s *state) missing(id cluster.GroupID, name string) *cloud.Error {
+	return &cloud.Error{Kind: cloud.NotFound, Group: id, Code: "ResourceNotFound", Message: fmt.Sprintf("%s %q %s", s.source.noun(), name, s.source.lacking())}
 }

@@ -8,11 +8,29 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cloud"
-	"sluice.dev/sluice/cluster"
 )
 
 // parallelReads bounds the questions that are asked at once and waited for.
 const parallelReads = 5
+
+// rounds read all groups, each as often as it needs.
+type rounds struct {
+	*state
+	*questions
+	*pacer
+	*reader
+	takeOver func(ctx context.Context, listed bool) // what an earlier process was at; state.mu is held
+
+	// state.mu guards what follows.
+
+	listed       time.Time         // when the models of all groups were last listed
+	listAgain    time.Time         // after a failed list: no other before
+	listFault    error             // of the last list, nil when it was good
+	listing      *listing          // under way, or not looked at yet; nil when there is none
+	listTook     time.Duration     // the last good one
+	listTimedOut bool              // the last one had no answer in time
+	warned       map[string]string // what was said of discovered scale sets that are left out, by key
+}
 
 // job is one group to read.
 type job struct {
@@ -24,31 +42,31 @@ type job struct {
 	fault *cloud.Error // of the answer
 }
 
-// job is a read of the group that is to begin: there is no other until its answer has come. Provider.mu is held.
-func (p *Provider) job(g *group, m *model, busy bool) *job {
-	j := &job{question: newQuestion(g.patience()), group: g, model: m, busy: busy, stamp: p.stamp()}
+// job is a read of the group that is to begin: there is no other until its answer has come. state.mu is held.
+func (rs *rounds) job(g *group, m *model, busy bool) *job {
+	j := &job{question: newQuestion(g.patience()), group: g, model: m, busy: busy, stamp: rs.stamp()}
 	g.asking = j.question
 	return j
 }
 
 // reads is a job as a question.
-func (p *Provider) reads(j *job) func(context.Context) func() {
+func (rs *rounds) reads(j *job) func(context.Context) func() {
 	g := j.group
 	return func(ctx context.Context) func() {
-		r, fault := p.read(ctx, g, j.model)
+		r, fault := rs.read(ctx, g, j.model)
 		if fault == nil && !j.busy {
-			p.addresses.ask(ctx, r.model, r.machines)
+			rs.addresses.ask(ctx, r.model, r.machines)
 		}
 		return func() {
 			g.asking = nil
 			if fault == nil {
-				g.took = p.now().Sub(j.asked)
+				g.took = rs.now().Sub(j.asked)
 			}
 			g.timedOut = fault != nil && fault.Code == noAnswer
 			if fault != nil && fault.Kind == cloud.NotFound && g.absent == unlisted {
-				fault, g.absent, g.since = p.unlisted(g), denied, j.asked
+				fault, g.absent, g.since = rs.unlisted(g), denied, j.asked
 			}
-			j.fault = p.store(g, j.stamp, r, fault) // a fault is the group's problem
+			j.fault = rs.store(g, j.stamp, r, fault) // a fault is the group's problem
 		}
 	}
 }
@@ -63,96 +81,94 @@ type listing struct {
 
 // refresh reads what is due: the models of all groups with one list when a calm one is stale, those that an operation changed or that are
 // restless one by one, and then the machines of each. A list that has no answer yet does without one: models are then asked for one by one.
-func (p *Provider) refresh(ctx context.Context) {
-	l := p.list(ctx)
-	jobs := p.plan(ctx, l)
+func (rs *rounds) refresh(ctx context.Context) {
+	l := rs.list(ctx)
+	jobs := rs.plan(ctx, l)
 	questions := make([]*question, len(jobs))
 	for i, j := range jobs {
 		questions[i] = j.question
 	}
-	p.askAll(ctx, questions, func(i int) { p.ask(p.life, questions[i], p.reads(jobs[i])) })
-	p.diagnose()
-	p.options.Runner.Settle(&p.background)
+	rs.askAll(ctx, questions, func(i int) { rs.ask(rs.life, questions[i], rs.reads(jobs[i])) })
 }
 
 // list is the answer to the question for all models, where one is due or one has come that nobody waited for; nil for none.
-func (p *Provider) list(ctx context.Context) *listing {
-	p.mu.Lock()
-	l := p.listing
-	begins := l == nil && p.listWanted()
+func (rs *rounds) list(ctx context.Context) *listing {
+	rs.mu.Lock()
+	l := rs.listing
+	begins := l == nil && rs.listWanted()
 	if begins {
-		wait := min(mostWait, max(leastWait, 3*p.listTook))
+		wait := min(mostWait, max(leastWait, 3*rs.listTook))
 		switch {
-		case len(p.groups) == 0: // nothing else is to be decided
+		case len(rs.groups) == 0: // nothing else is to be decided
 			wait = mostWait
-		case p.listTimedOut:
+		case rs.listTimedOut:
 			wait = 0
-		case p.lists == 0:
+		case rs.lists == 0:
 			wait = firstWait
 		}
-		l = &listing{question: newQuestion(wait), stamp: p.stamp()}
-		p.listing = l
+		l = &listing{question: newQuestion(wait), stamp: rs.stamp()}
+		rs.listing = l
 	}
-	p.mu.Unlock()
+	rs.mu.Unlock()
 	if l == nil {
 		return nil
 	}
 	if begins {
-		p.ask(p.life, l.question, p.listsAll(l))
-		p.await(ctx, l.question)
+		rs.ask(rs.life, l.question, rs.listsAll(l))
+		rs.await(ctx, l.question)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
 	if !l.over {
 		return nil
 	}
-	p.listing = nil
+	rs.listing = nil
 	return l
 }
 
 // listsAll is the question for all models.
-func (p *Provider) listsAll(l *listing) func(context.Context) func() {
+func (rs *rounds) listsAll(l *listing) func(context.Context) func() {
 	return func(ctx context.Context) func() {
-		models, err := p.source.models(ctx)
-		if err != nil && p.once(err) && !p.unlucky() {
-			models, err = p.source.models(ctx)
+		models, err := rs.source.models(ctx)
+		if err != nil && rs.once(err) && !rs.unlucky() {
+			models, err = rs.source.models(ctx)
 		}
 		var fault *cloud.Error
 		if err != nil {
-			fault = p.wrap("", p.listDoing(), err)
+			fault = rs.wrap("", rs.listDoing(), err)
 		}
 		return func() {
 			if l.models, l.fault = models, fault; fault == nil {
-				p.listTook = p.now().Sub(l.asked)
+				rs.listTook = rs.now().Sub(l.asked)
 			}
-			p.listTimedOut = fault != nil && fault.Code == noAnswer
+			rs.listTimedOut = fault != nil && fault.Code == noAnswer
 		}
 	}
 }
 
 // unlucky says whether the last list of all models failed.
-func (p *Provider) unlucky() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.listFault != nil
+func (rs *rounds) unlucky() bool {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	return rs.listFault != nil
 }
 
-func (p *Provider) listDoing() string {
-	return fmt.Sprintf("list the %ss of resource group %q", p.source.noun(), p.options.ResourceGroup)
+func (rs *rounds) listDoing() string {
+	return fmt.Sprintf("list the %ss of resource group %q", rs.source.noun(), rs.options.ResourceGroup)
 }
 
 // listWanted says whether the models must be listed: for a calm group that is stale, for two restless ones, which cost as much one by one,
-// or for discovery. Provider.mu is held.
-func (p *Provider) listWanted() bool {
-	now := p.now()
-	if now.Before(p.listAgain) {
+// or for discovery. state.mu is held.
+func (rs *rounds) listWanted() bool {
+	now := rs.now()
+	if now.Before(rs.listAgain) {
 		return false
 	}
 	restless := 0
-	for _, g := range p.groups {
+	for _, g := range rs.groups {
 		switch {
-		case !p.stale(g, now):
-		case !p.restless(g), g.absent == gone:
+		case !rs.stale(g, now):
+		case !rs.restless(g), g.absent == gone:
 			return true
 		default:
 			restless++
@@ -161,22 +177,22 @@ func (p *Provider) listWanted() bool {
 	if restless > 1 {
 		return true
 	}
-	if len(p.options.Discovery) == 0 {
+	if len(rs.options.Discovery) == 0 {
 		return false
 	}
-	ttl := p.options.period()
-	if len(p.operations) > 0 {
+	ttl := rs.options.period()
+	if len(rs.operations) > 0 {
 		ttl *= busyFactor
 	}
-	return now.Sub(p.listed) >= ttl
+	return now.Sub(rs.listed) >= ttl
 }
 
 // plan takes in what the list said, if there was one, and names the groups whose machines must be read. A list says nothing of a group about
 // which a younger answer has come since it was asked for.
-func (p *Provider) plan(ctx context.Context, l *listing) []*job {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := p.now()
+func (rs *rounds) plan(ctx context.Context, l *listing) []*job {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	now := rs.now()
 	models := map[string]*model{}
 	var fault *cloud.Error
 	if l != nil {
@@ -185,64 +201,64 @@ func (p *Provider) plan(ctx context.Context, l *listing) []*job {
 			models[key(m.name)] = m
 		}
 	}
-	listed, beat := l != nil && fault == nil, p.beat(now)
+	listed, beat := l != nil && fault == nil, rs.beat(now)
 	switch {
 	case fault != nil:
-		p.listFault, p.listAgain = fault, now.Add(max(retryAfterFault(fault), fault.RetryAfter))
+		rs.listFault, rs.listAgain = fault, now.Add(max(retryAfterFault(fault), fault.RetryAfter))
 		if fault.Code == shareSpent {
-			p.listFault = nil // a pause of our own
+			rs.listFault = nil // a pause of our own
 		}
 	case listed:
-		p.listFault, p.listed = nil, l.asked
-		p.lists++
-		p.discover(l)
-		p.takeOver(ctx)
+		rs.listFault, rs.listed = nil, l.asked
+		rs.lists++
+		rs.discover(l)
+		rs.takeOver(ctx, true)
 	}
 	var jobs []*job
-	for _, k := range slices.Sorted(maps.Keys(p.groups)) { // so that those who read in turn do so in one order
-		g, m := p.groups[k], models[k]
+	for _, k := range slices.Sorted(maps.Keys(rs.groups)) { // so that those who read in turn do so in one order
+		g, m := rs.groups[k], models[k]
 		known := listed && g.stamp <= l.stamp
 		if !known {
 			m = nil
 		}
-		stale := p.stale(g, now)
-		looks := stale || known && beat && p.joins(g, now)
+		stale := rs.stale(g, now)
+		looks := stale || known && beat && rs.joins(g, now)
 		switch {
 		case g.asking != nil:
 			// its answer is on its way
 		case g.absent == gone && known:
-			if fault := p.clear(g, l.asked); fault != nil {
+			if fault := rs.clear(g, l.asked); fault != nil {
 				g.refuse(fault, now)
 			}
 		case g.absent == gone && (l == nil || fault == nil || fault.Kind == cloud.Throttled || fault.Code == noAnswer):
 			// its turn comes with the next list
-		case known && beat && !stale && m != nil && !p.busy(g.id) && p.unmoved(g, m, now):
+		case known && beat && !stale && m != nil && !rs.busy(g.id) && rs.unmoved(g, m, now):
 			g.checked = l.asked // the list has said so anyway, and the group keeps step with the others
 		case stale && fault != nil && fault.Kind != cloud.Throttled && fault.Code != noAnswer:
 			g.refuse(fault, now)
 		case !looks && (g.due == nothing || now.Before(g.resting)):
 			// not its turn
-		case stale && !known && !p.restless(g) && !p.listShut(now):
+		case stale && !known && !rs.restless(g) && !rs.listShut(now):
 			// its turn comes with the next list
 		case known && m == nil && g.absent == denied:
-			g.refuse(p.unlisted(g), now)
+			g.refuse(rs.unlisted(g), now)
 		case known && m == nil: // one list may lie: the group itself is asked for
-			jobs = append(jobs, p.job(g, nil, p.busy(g.id)))
-		case looks && known && p.unmoved(g, m, now):
+			jobs = append(jobs, rs.job(g, nil, rs.busy(g.id)))
+		case looks && known && rs.unmoved(g, m, now):
 			g.checked = l.asked
 		case !looks && g.due == machines && g.reading != nil && g.reading.whole:
-			jobs = append(jobs, p.job(g, g.reading.model, p.busy(g.id)))
+			jobs = append(jobs, rs.job(g, g.reading.model, rs.busy(g.id)))
 		default:
-			jobs = append(jobs, p.job(g, m, p.busy(g.id)))
+			jobs = append(jobs, rs.job(g, m, rs.busy(g.id)))
 		}
 	}
 	return jobs
 }
 
-// beat says whether a calm group is stale, so that a list is made for all. Provider.mu is held.
-func (p *Provider) beat(now time.Time) bool {
-	for _, g := range p.groups {
-		if p.stale(g, now) && !p.restless(g) {
+// beat says whether a calm group is stale, so that a list is made for all. state.mu is held.
+func (rs *rounds) beat(now time.Time) bool {
+	for _, g := range rs.groups {
+		if rs.stale(g, now) && !rs.restless(g) {
 			return true
 		}
 	}
@@ -250,48 +266,49 @@ func (p *Provider) beat(now time.Time) bool {
 }
 
 // listShut says whether no list can be had now, and only no list, because too many were made or since it has no answer: models are then
-// asked for one by one. Provider.mu is held.
-func (p *Provider) listShut(now time.Time) bool {
-	return p.listing != nil || p.listTimedOut || now.Before(p.listAgain) && (p.listFault == nil || cloud.KindOf(p.listFault) == cloud.Throttled)
+// asked for one by one. state.mu is held.
+func (rs *rounds) listShut(now time.Time) bool {
+	return rs.listing != nil || rs.listTimedOut || now.Before(rs.listAgain) && (rs.listFault == nil || cloud.KindOf(rs.listFault) == cloud.Throttled)
 }
 
 // discover adds, changes and drops groups as tags say. A group whose sizes cannot be read is left out, with one warning for each new reason.
-// Provider.mu is held.
-func (p *Provider) discover(l *listing) {
+// state.mu is held.
+func (rs *rounds) discover(l *listing) {
 	found, listed := map[string]bool{}, map[string]bool{}
 	for _, m := range l.models {
 		k := key(m.name)
 		listed[k] = true
-		if g := p.groups[k]; g != nil && (!g.discovered || g.stamp > l.stamp) || !matches(p.options.Discovery, m.tags) {
+		if g := rs.groups[k]; g != nil && (!g.discovered || g.stamp > l.stamp) || !matches(rs.options.Discovery, m.tags) {
 			continue
 		}
-		limits, err := sizes(p.options.Discovery, m.tags)
+		limits, err := sizes(rs.options.Discovery, m.tags)
 		if err != nil {
-			if p.warned[k] != err.Error() {
-				p.warned[k] = err.Error()
-				p.options.Log.Warn("node group is left out of discovery", "group", m.name, "err", err)
+			if rs.warned[k] != err.Error() {
+				rs.warned[k] = err.Error()
+				rs.options.Log.Warn("node group is left out of discovery", "group", m.name, "err", err)
 			}
 			found[k] = true // one that is managed already keeps the limits that could be read last (S-21)
 			continue
 		}
-		delete(p.warned, k)
+		delete(rs.warned, k)
 		found[k] = true
-		g := p.groups[k]
+		g := rs.groups[k]
 		if g == nil {
-			g = &group{id: cluster.GroupID(m.name), noun: p.source.noun(), name: m.name, discovered: true, facts: p.facts}
-			p.groups[k] = g
+			g = rs.newGroup(m.name)
+			g.discovered = true
+			rs.groups[k] = g
 		}
 		g.min, g.max = limits.Min, limits.Max
 	}
-	p.drop(l, found, listed)
+	rs.drop(l, found, listed)
 }
 
-// obey has a discovered group keep the limits that the tags of a read say, where they say any. Provider.mu is held.
-func (p *Provider) obey(g *group, m *model) {
-	if !g.discovered || !matches(p.options.Discovery, m.tags) {
+// obey has a discovered group keep the limits that the tags of a read say, where they say any. state.mu is held.
+func (s *state) obey(g *group, m *model) {
+	if !g.discovered || !matches(s.options.Discovery, m.tags) {
 		return
 	}
-	if limits, err := sizes(p.options.Discovery, m.tags); err == nil {
+	if limits, err := sizes(s.options.Discovery, m.tags); err == nil {
 		g.min, g.max = limits.Min, limits.Max
 	}
 }

@@ -19,7 +19,7 @@ import (
 func (p *Provider) SaveOperations() []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	saved := slices.Clone(p.earlier)
+	saved := slices.Clone(p.watch.earlier)
 	for _, o := range p.operations {
 		if o.Token != "" {
 			saved = append(saved, o.Operation)
@@ -53,7 +53,7 @@ func (p *Provider) ResumeOperations(saved []byte) error {
 	if len(saved) == 0 {
 		return nil
 	}
-	_, err := p.learn(saved)
+	_, err := p.watch.learn(saved)
 	return err
 }
 
@@ -67,7 +67,7 @@ func (p *Provider) MergeOperations(saved []byte) error {
 	if len(saved) == 0 {
 		return nil
 	}
-	if news, err := p.learn(saved); err == nil && news {
+	if news, err := p.watch.learn(saved); err == nil && news {
 		return ErrAccompanied
 	}
 	return nil
@@ -75,14 +75,14 @@ func (p *Provider) MergeOperations(saved []byte) error {
 
 // learn takes in a record: the ledger what it says of machines, and the rest is followed once its groups are known. News says that it has a write that the
 // ledger did not know. What cannot be read of machines is as good as nothing.
-func (p *Provider) learn(saved []byte) (news bool, _ error) {
+func (w *watch) learn(saved []byte) (news bool, _ error) {
 	var said []Operation
 	if err := json.Unmarshal(saved, &said); err != nil {
 		return false, fmt.Errorf("read the operations of an earlier process: %w", err)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	t, tells := p.source.(teller)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t, tells := w.source.(teller)
 	for _, o := range said {
 		switch {
 		case o.Verb == verbAsked:
@@ -90,37 +90,40 @@ func (p *Provider) learn(saved []byte) (news bool, _ error) {
 				t.merge(o.Token)
 			}
 		case o.Verb == verbLedger:
-			some, err := p.merge(o.Token)
+			some, err := w.merge(o.Token)
 			if err != nil {
-				p.options.Log.Warn("what another process knew of machines is not known", "err", err)
+				w.options.Log.Warn("what another process knew of machines is not known", "err", err)
 			}
 			news = news || some
-		case o.Token != "" && !slices.ContainsFunc(p.earlier, func(known Operation) bool { return known.Token == o.Token }):
-			o.Asked = min(o.Asked, p.options.Ledger.Now()) // as the ledger has it, where the clock of that process was ahead
-			p.earlier = append(p.earlier, o)
+		case o.Token != "" && !slices.ContainsFunc(w.earlier, func(known Operation) bool { return known.Token == o.Token }):
+			o.Asked = min(o.Asked, w.options.Ledger.Now()) // as the ledger has it, where the clock of that process was ahead
+			w.earlier = append(w.earlier, o)
 		}
 	}
 	return news, nil
 }
 
-// merge has the ledger take in the record of another process, in base64. A growth that it tells of is to be told once. Provider.mu is held.
-func (p *Provider) merge(record string) (news bool, _ error) {
+// merge has the ledger take in the record of another process, in base64. A growth that it tells of is to be told once. state.mu is held.
+func (w *watch) merge(record string) (news bool, _ error) {
 	raw, err := base64.StdEncoding.DecodeString(record)
 	if err != nil {
 		return false, err
 	}
-	before := p.options.Ledger.Ledger()
-	news, err = p.options.Ledger.Merge(raw)
-	after := p.options.Ledger.Ledger()
+	before := w.options.Ledger.Ledger()
+	news, err = w.options.Ledger.Merge(raw)
+	for _, g := range w.groups {
+		w.options.Ledger.Spell(g.id)
+	}
+	after := w.options.Ledger.Ledger()
 	for _, id := range after.Groups() {
 		to, at := after.Grown(id)
 		if _, was := before.Grown(id); to > 0 && at != was {
-			p.inherited[cluster.GroupID(id)] = cloud.Takeover{Group: cluster.GroupID(id), Capacity: to, At: at.Time()}
+			w.inherited[cluster.GroupID(id)] = cloud.Takeover{Group: cluster.GroupID(id), Capacity: to, At: at.Time()}
 		}
 	}
 	if news {
-		for _, g := range p.groups {
-			p.showAgain(g)
+		for _, g := range w.groups {
+			w.showAgain(g)
 		}
 	}
 	return news, err
@@ -130,50 +133,54 @@ func (p *Provider) merge(record string) (news bool, _ error) {
 func (p *Provider) TookOver() []cloud.Takeover {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	all := slices.SortedFunc(maps.Values(p.inherited), func(a, b cloud.Takeover) int { return cmp.Compare(a.Group, b.Group) })
-	clear(p.inherited)
+	all := slices.SortedFunc(maps.Values(p.watch.inherited), func(a, b cloud.Takeover) int { return cmp.Compare(a.Group, b.Group) })
+	clear(p.watch.inherited)
 	return all
 }
 
 // takeOver follows the earlier operations whose groups are known by now. The others wait for the first list of all groups, and are followed
-// before the machines of any are read. Provider.mu is held.
-func (p *Provider) takeOver(ctx context.Context) {
-	waiting := p.earlier[:0:0]
-	for _, o := range p.earlier {
-		g := p.groups[key(string(o.Group))]
+// before the machines of any are read. state.mu is held.
+func (w *watch) takeOver(ctx context.Context, listed bool) {
+	waiting := w.earlier[:0:0]
+	for _, o := range w.earlier {
+		g := w.groups[key(string(o.Group))]
 		switch {
-		case g == nil && p.listed.IsZero():
+		case g == nil && !listed:
 			waiting = append(waiting, o)
-		case g == nil || p.watches(o.Token):
-		case p.now().Sub(o.Accepted) <= watchFor:
-			if err := p.follow(ctx, g, o); err != nil {
-				p.options.Log.Warn("operation of an earlier process is not followed", "group", o.Group, "action", o.Action, "err", err)
+		case g == nil || w.watches(o.Token):
+		case w.now().Sub(o.Accepted) <= watchFor:
+			if err := w.follow(ctx, g, o); err != nil {
+				w.options.Log.Warn("operation of an earlier process is not followed", "group", o.Group, "action", o.Action, "err", err)
 			}
 		}
 	}
-	p.earlier = waiting
+	w.earlier = waiting
 }
 
-// follow watches one operation of an earlier process. Provider.mu is held; nothing is asked of Azure.
-func (p *Provider) follow(ctx context.Context, g *group, o Operation) error {
-	a, err := p.source.resume(ctx, g.name, o.Verb, o.Token)
+// follow watches one operation of an earlier process. state.mu is held; nothing is asked of Azure.
+func (w *watch) follow(ctx context.Context, g *group, o Operation) error {
+	a, err := w.source.resume(ctx, g.name, o.Verb, o.Token)
 	if err != nil {
 		return err
 	}
 	if a.poller.Done() {
 		return errors.New("its record says that it has ended") // and not how: the reads tell
 	}
-	if now := p.now().UTC(); o.Accepted.After(now) {
+	o.Group = g.id // that process may have spelled it in another letter case
+	for i := range o.Named {
+		o.Named[i].Group = g.id
+	}
+	if now := w.now().UTC(); o.Accepted.After(now) {
 		o.Accepted = now // by the clock of another machine
 	}
-	p.operations = append(p.operations, &operation{Operation: o, poller: a.poller, result: a.result, next: p.now(), polled: true})
-	p.showAgain(g)
+	w.operations = append(w.operations, &operation{Operation: o, poller: a.poller, result: a.result, next: w.now(), polled: true})
+	w.showAgain(g)
 	return nil
 }
 
-// watches says whether the operation with this token is followed. Provider.mu is held.
-func (p *Provider) watches(token string) bool {
-	return token != "" && slices.ContainsFunc(p.operations, func(o *operation) bool { return o.Token == token })
+// watches says whether the operation with this token is followed. state.mu is held.
+func (s *state) watches(token string) bool {
+	return token != "" && slices.ContainsFunc(s.operations, func(o *operation) bool { return o.Token == token })
 }
 
 func unresumable(v verb) error {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azuresim"
 )
@@ -124,5 +125,59 @@ func TestAGrowthThatIsTakenOverIsToldOnce(t *testing.T) {
 	w.groups()
 	if got := w.TookOver(); len(got) != 0 {
 		t.Errorf("told again: %+v", got)
+	}
+}
+
+// TestAGroupInAnotherLetterCaseIsTheSame has the process that comes after name the group as Azure's portal does, or find it by tags: to
+// Azure that is one name.
+func TestAGroupInAnotherLetterCaseIsTheSame(t *testing.T) {
+	for name, found := range map[string]bool{"named": false, "found by its tags": true} {
+		t.Run(name, func(t *testing.T) {
+			s := set("Agents", 3)
+			s.Tags = map[string]string{"pool": "farm", "min": "0", "max": "9"}
+			w := newWorld(t, s)
+			w.open(w.options("0:9:agents"))
+			w.groups()
+			w.grow("agents", 1)
+			w.remove("agents", "1")
+			if n := len(w.Operations()); n != 2 {
+				t.Fatalf("follows %d operations, want a growth and a deletion", n)
+			}
+			o := w.options("0:9:Agents")
+			if found {
+				o = w.options()
+				o.Discovery = []azure.Discovery{{Tags: map[string]string{"pool": "farm"}}}
+			}
+			w.restart(o)
+			told := w.TookOver()
+			g := w.groups()["Agents"]
+			told = append(told, w.TookOver()...)
+			if len(told) != 1 || told[0].Group != "Agents" && !found || told[0].Capacity != 4 {
+				t.Errorf("the growth that is taken over is told as %+v", told)
+			}
+			if g == nil || g.Deleting() != 1 {
+				t.Fatalf("the group is %+v, want one machine of it that is being deleted", g)
+			}
+			for _, o := range w.Operations() {
+				if o.Group != "Agents" {
+					t.Errorf("%s is followed as one of %q", o.Action, o.Group)
+				}
+				for _, m := range o.Named {
+					if m.Group != "Agents" {
+						t.Errorf("%s names a machine of %q", o.Action, m.Group)
+					}
+				}
+			}
+			if n := len(w.Operations()); n != 2 {
+				t.Errorf("follows %d operations, want both", n)
+			}
+			if diff := cmp.Diff([]fleet.GroupID{"Agents"}, w.book.Ledger().Groups()); diff != "" {
+				t.Errorf("groups of the ledger (-want +got):\n%s", diff)
+			}
+			w.pass(4 * time.Minute)
+			if g := w.groups()["Agents"]; len(g.Instances) != 3 || !g.Read.Complete || len(w.Operations()) != 0 {
+				t.Errorf("%d machines, complete %t, %d operations, want 3 machines and peace", len(g.Instances), g.Read.Complete, len(w.Operations()))
+			}
+		})
 	}
 }

@@ -183,7 +183,7 @@ func TestZonesWithoutTheSizeAreAvoidedAndNamed(t *testing.T) {
 				t.Errorf("the next machine is in %s, want %s", got, tc.zone)
 			}
 			var got []string
-			for _, n := range (&Provider{facts: f}).Notices() {
+			for _, n := range (&Provider{state: &state{facts: f}}).Notices() {
 				got = append(got, n.Sentence)
 			}
 			if d := cmp.Diff(tc.want, got); d != "" {

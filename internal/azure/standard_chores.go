@@ -55,40 +55,52 @@ func (l lease) outlives(now time.Time) (ends time.Time, ok bool) {
 	return ends, ends.IsZero() || ends.Sub(now) >= taskWriteTimeout
 }
 
+// housekeeping is what a source has to tidy up, for which somebody waits a little.
+type housekeeping struct {
+	*state
+	*questions
+
+	// state.mu guards what follows.
+
+	lease    lease     // of this process; nil when it needs none
+	doing    *question // those under way; nil when none are
+	timedOut bool      // the last ones had no end in time
+}
+
 // Lease is [cloud.Leaseholder].
 func (p *Provider) Lease(ends func() time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lease = ends
+	p.housekeeping.lease = ends
 }
 
 // carryOn has chores done beside the cycle, which waits for them as long as for an answer: one that hangs holds up nobody (S-30).
-func (p *Provider) carryOn(ctx context.Context) {
-	c, ok := p.source.(tasks)
+func (h *housekeeping) carryOn(ctx context.Context) {
+	source, ok := h.source.(tasks)
 	if !ok {
 		return
 	}
-	p.mu.Lock()
-	if at := c.next(); p.doing != nil || at.IsZero() || p.now().Before(at) {
-		p.mu.Unlock()
+	h.mu.Lock()
+	if at := source.next(); h.doing != nil || at.IsZero() || h.now().Before(at) {
+		h.mu.Unlock()
 		return
 	}
 	q := newQuestion(leastWait)
-	if p.doingTimedOut {
+	if h.timedOut {
 		q.patience = 0
 	}
-	p.doing = q
-	ends := p.lease
-	p.mu.Unlock()
+	h.doing = q
+	ends := h.lease
+	h.mu.Unlock()
 	caller := ctx // who may write no more when it ends
-	p.ask(p.life, q, func(ctx context.Context) func() {
+	h.ask(h.life, q, func(ctx context.Context) func() {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(caller, cancel)()
-		c.carryOn(ctx, ends)
-		return func() { p.doing, p.doingTimedOut = nil, p.now().Sub(q.asked) > leastWait }
+		source.carryOn(ctx, ends)
+		return func() { h.doing, h.timedOut = nil, h.now().Sub(q.asked) > leastWait }
 	})
-	p.await(ctx, q)
+	h.await(ctx, q)
 }
 
 func (s *standard) carryOn(ctx context.Context, ends lease) {

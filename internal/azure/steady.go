@@ -27,13 +27,13 @@ func (p *Provider) Attend(groups map[cluster.GroupID]cloud.Attention) {
 		was, is := g.steady, groups[g.id]
 		if g.steady = is == cloud.Seldom; was && !g.steady {
 			g.checked = time.Time{} // what counts is when its machines were listed
-			p.hasty = p.hasty || is == cloud.AtOnce && p.stale(g, now)
+			p.hasty = p.hasty || is == cloud.AtOnce && p.pace.stale(g, now)
 		}
 	}
 }
 
 // vouched says whether nodes tell of the group's machines, and its model of the rest. Of a group of which lists alone tell there is no such model.
-// Provider.mu is held.
-func (p *Provider) vouched(g *group) bool {
-	return g.steady && !g.bare() && p.options.InstanceCacheTTL == 0
+// state.mu is held.
+func (s *state) vouched(g *group) bool {
+	return g.steady && !g.bare() && s.options.InstanceCacheTTL == 0
 }

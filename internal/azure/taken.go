@@ -11,7 +11,7 @@ import (
 const takenFor = time.Hour
 
 // taken is what left the group by another hand within [takenFor].
-func (p *Provider) taken(g *group) cluster.Taken {
-	n, first, last := p.options.Ledger.Ledger().Taken(fleet.GroupID(g.id), fleet.At(p.now().Add(-takenFor)))
+func (s *state) taken(g *group) cluster.Taken {
+	n, first, last := s.options.Ledger.Ledger().Taken(fleet.GroupID(g.id), fleet.At(s.now().Add(-takenFor)))
 	return cluster.Taken{Machines: n, First: first.Time(), Last: last.Time()}
 }

@@ -13,7 +13,7 @@ import (
 	"sluice.dev/sluice/fleet"
 )
 
-// reading is what is known of a group: its model and its machines. It does not change once [Provider.take] has judged it.
+// reading is what is known of a group: its model and its machines. It does not change once [state.take] has judged it.
 type reading struct {
 	model    *model
 	machines []*machine

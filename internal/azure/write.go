@@ -28,33 +28,39 @@ const lateRest = 10 * time.Second
 // aheadWait is how long a write waits for the record of it to be kept.
 const aheadWait = leastWait
 
+// writes are sent, recorded before and taken in after.
+type writes struct {
+	*state
+	*questions
+}
+
 // recordIntent has the ledger told of a write that is about to be sent, and has it kept. It refuses the write when another process has written in the meantime
 // what this one did not know of, and a removal of which nothing could be kept.
-func (p *Provider) recordIntent(ctx context.Context, own *group, doing string, removes bool, tell func() asked) (a asked, _ *cloud.Error) {
-	p.mu.Lock()
+func (w *writes) recordIntent(ctx context.Context, own *group, doing string, removes bool, tell func() asked) (a asked, _ *cloud.Error) {
+	w.mu.Lock()
 	if own.asking != nil {
-		defer p.mu.Unlock()
-		return a, p.unanswered(own, own.asking)
+		defer w.mu.Unlock()
+		return a, w.unanswered(own, own.asking)
 	}
 	a = tell()
-	p.mu.Unlock()
-	if p.options.Ahead == nil {
+	w.mu.Unlock()
+	if w.options.Ahead == nil {
 		return a, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, aheadWait)
 	defer cancel()
-	err := p.options.Ahead(ctx)
+	err := w.options.Ahead(ctx)
 	switch {
 	case err == nil:
 		return a, nil
 	case !removes && !errors.Is(err, ErrAccompanied):
-		p.options.Log.Warn("a process that comes after this one may not know of a growth", "group", own.id, "action", doing, "err", err)
+		w.options.Log.Warn("a process that comes after this one may not know of a growth", "group", own.id, "action", doing, "err", err)
 		return a, nil
 	}
-	p.mu.Lock()
+	w.mu.Lock()
 	own.ahead = ""
-	p.mu.Unlock()
-	p.tellUnsent(own.id, a)
+	w.mu.Unlock()
+	w.tellUnsent(own.id, a)
 	if errors.Is(err, ErrAccompanied) {
 		return a, accompanied(own, doing)
 	}
@@ -67,26 +73,26 @@ func accompanied(own *group, doing string) *cloud.Error {
 
 // send makes a write to the group beside the caller, who learns after a while that there is no answer yet: it is taken in when it comes, and nothing
 // else is asked about the group meanwhile. The write ends at the caller's deadline all the same (S-23). Wanted is the capacity that a growth asks for.
-func (p *Provider) send(ctx context.Context, own *group, doing string, wanted int, asked asked, write func(context.Context) error) error {
-	p.mu.Lock()
+func (w *writes) send(ctx context.Context, own *group, doing string, wanted int, asked asked, write func(context.Context) error) error {
+	w.mu.Lock()
 	if own.asking != nil {
-		p.tellUnsent(own.id, asked)
-		defer p.mu.Unlock()
+		w.tellUnsent(own.id, asked)
+		defer w.mu.Unlock()
 		if own.wanted == 0 { // it is no growth, whose word stands
 			own.ahead = ""
 		}
-		return p.unanswered(own, own.asking)
+		return w.unanswered(own, own.asking)
 	}
 	q := newQuestion(writeWait)
 	if q.doing = "write to"; own.writeTimedOut {
 		q.patience = writeAgain
 	}
 	own.asking, own.wanted = q, wanted
-	p.mu.Unlock()
+	w.mu.Unlock()
 
 	end, ends := ctx.Deadline()
 	var err error
-	p.ask(p.life, q, func(ctx context.Context) func() {
+	w.ask(w.life, q, func(ctx context.Context) func() {
 		if ends {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithDeadline(ctx, end)
@@ -98,24 +104,24 @@ func (p *Provider) send(ctx context.Context, own *group, doing string, wanted in
 			own.asking, own.wanted, own.ahead, err = nil, 0, "", e
 			own.writeTimedOut = errors.As(e, &fault) && fault.Code == noAnswer
 			if q.late && e != nil {
-				p.failedLate(own, wanted, fault)
+				w.failedLate(own, wanted, fault)
 			}
 		}
 	})
-	if !p.await(ctx, q) {
-		return &cloud.Error{Kind: cloud.Unanswered, Group: own.id, Code: unansweredYet, Message: doing + ": " + p.host() + " has not answered yet; nothing is asked about the group until it does"}
+	if !w.await(ctx, q) {
+		return &cloud.Error{Kind: cloud.Unanswered, Group: own.id, Code: unansweredYet, Message: doing + ": " + w.host() + " has not answered yet; nothing is asked about the group until it does"}
 	}
 	return err
 }
 
 // failedLate takes in that a write failed for which nobody waits any more. The group is read again, and a growth's failure is told as that of an accepted
-// one is: its pods look elsewhere. A lost race is no failure, nor is, when that read shows it, a growth that had no answer. Provider.mu is held.
-func (p *Provider) failedLate(own *group, wanted int, e *cloud.Error) {
-	p.outdate(own, all)
+// one is: its pods look elsewhere. A lost race is no failure, nor is, when that read shows it, a growth that had no answer. state.mu is held.
+func (w *writes) failedLate(own *group, wanted int, e *cloud.Error) {
+	w.outdate(own, all)
 	if wanted == 0 || e == nil || e.Kind == cloud.Conflict {
 		return
 	}
-	own.failure = &cluster.Failure{At: p.now().UTC(), Kind: string(e.Kind), Code: e.Code, Message: e.Message, Quota: e.Quota}
+	own.failure = &cluster.Failure{At: w.now().UTC(), Kind: string(e.Kind), Code: e.Code, Message: e.Message, Quota: e.Quota}
 	if e.Kind == cloud.Transient || e.Kind == cloud.Throttled {
 		own.failure.Rest = max(lateRest, e.RetryAfter)
 	}
@@ -153,35 +159,35 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 	if moved {
 		return &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "ReadAgain", Message: doing + ": the group was read or written to meanwhile"}
 	}
-	asked, fault := p.recordIntent(ctx, own, doing, false, func() asked { return p.tellGrowth(own, wanted, makes, named) })
+	asked, fault := p.writes.recordIntent(ctx, own, doing, false, func() asked { return p.tellGrowth(own, wanted, makes, named) })
 	if fault != nil {
 		return fault
 	}
-	return p.send(ctx, own, doing, n, asked, func(ctx context.Context) error { return p.grow(ctx, own, kind, g, wanted, makes, named, asked) })
+	return p.writes.send(ctx, own, doing, n, asked, func(ctx context.Context) error { return p.writes.grow(ctx, own, kind, g, wanted, makes, named, asked) })
 }
 
 // grow makes so many machines, by the capacity that is wanted, and starts those that are named.
-func (p *Provider) grow(ctx context.Context, own *group, kind kind, g *cluster.Group, wanted, makes int, named []cluster.Machine, asked asked) error {
+func (w *writes) grow(ctx context.Context, own *group, kind kind, g *cluster.Group, wanted, makes int, named []cluster.Machine, asked asked) error {
 	doing := fmt.Sprintf("resize %s to %d", g.ID, g.Capacity+makes+len(named))
 	// The conditional request goes first: when it loses a race, nothing was started either.
 	if makes > 0 {
 		a, err := kind.grow(ctx, own.name, g.Read.Version, wanted)
 		if err != nil {
-			refusal := p.refusedGrowth(own, doing, makes, err)
-			p.tellRefusal(own.id, asked.growth, refusal)
-			p.tellUnsent(own.id, asked.with(0))
-			return p.refusedOnce(own, refusal, err)
+			refusal := w.refusedGrowth(own, doing, makes, err)
+			w.tellRefusal(own.id, asked.growth, refusal)
+			w.tellUnsent(own.id, asked.with(0))
+			return w.refusedOnce(own, refusal, err)
 		}
-		p.tellAnswer(own.id, asked.growth, fleet.Accepted)
-		p.mu.Lock()
+		w.tellAnswer(own.id, asked.growth, fleet.Accepted)
+		w.mu.Lock()
 		own.balked = time.Time{}
-		own.stamp = p.stamp()
+		own.stamp = w.stamp()
 		if !own.confirm(a.model) {
 			own.due = all
 		}
-		p.showAgain(own)
-		p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Capacity: wanted, Machines: makes, Asked: asked.growth}}, a)
-		p.mu.Unlock()
+		w.showAgain(own)
+		w.begun(&operation{Operation: Operation{Group: own.id, Action: doing, Capacity: wanted, Machines: makes, Asked: asked.growth}}, a)
+		w.mu.Unlock()
 	}
 	if len(named) == 0 {
 		return nil
@@ -189,35 +195,35 @@ func (p *Provider) grow(ctx context.Context, own *group, kind kind, g *cluster.G
 	doing = fmt.Sprintf("start %s of %s", count(len(named), "parked machine"), g.ID)
 	a, err := kind.start(ctx, own.name, idsOf(named))
 	if err != nil {
-		refusal := p.refusedGrowth(own, doing, len(named), err)
-		p.tellConflict(own.id, asked.machines, refusal)
+		refusal := w.refusedGrowth(own, doing, len(named), err)
+		w.tellConflict(own.id, asked.machines, refusal)
 		switch cloud.KindOf(refusal) {
 		case cloud.Allocation, cloud.Unavailable, cloud.Provisioning: // others stand in the way of new machines as well
-			p.mu.Lock()
-			own.passOver(named, p.now())
-			p.showAgain(own)
-			p.mu.Unlock()
+			w.mu.Lock()
+			own.passOver(named, w.now())
+			w.showAgain(own)
+			w.mu.Unlock()
 		}
 		return refusal
 	}
 	if a.ids != nil {
 		named = machinesNamed(g.Parked, a.ids)
 	}
-	p.accepted(own, doing, named, a, asked.machines)
+	w.accepted(own, doing, named, a, asked.machines)
 	return nil
 }
 
 // accepted shows what Azure has accepted to do to machines, and follows it.
-func (p *Provider) accepted(own *group, doing string, named []cluster.Machine, a *accepted, asked fleet.Instant) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.tellTaken(own.id, asked, named)
-	own.stamp = p.stamp()
-	p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Machines: len(named), Named: named, Asked: asked}}, a)
+func (w *writes) accepted(own *group, doing string, named []cluster.Machine, a *accepted, asked fleet.Instant) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tellTaken(own.id, asked, named)
+	own.stamp = w.stamp()
+	w.begun(&operation{Operation: Operation{Group: own.id, Action: doing, Machines: len(named), Named: named, Asked: asked}}, a)
 	if a.verb != verbStart {
 		own.due = all
 	}
-	p.showAgain(own)
+	w.showAgain(own)
 }
 
 // idsOf are the instance ids of machines.
@@ -266,14 +272,14 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 		word, remove = "deallocate", kind.park
 	}
 	doing = fmt.Sprintf("%s %s of %s", word, count(len(ids), "machine"), g.ID)
-	asked, fault := p.recordIntent(ctx, own, doing, true, func() asked { return p.tellRemoval(own.id, does, machinesNamed(g.Instances, ids)) })
+	asked, fault := p.writes.recordIntent(ctx, own, doing, true, func() asked { return p.tellRemoval(own.id, does, machinesNamed(g.Instances, ids)) })
 	if fault != nil {
 		return fault
 	}
-	return p.send(ctx, own, doing, 0, asked, func(ctx context.Context) error {
+	return p.writes.send(ctx, own, doing, 0, asked, func(ctx context.Context) error {
 		a, err := remove(ctx, own.name, g.Read.Version, ids)
 		if err != nil {
-			refusal := p.refused(own, doing, err)
+			refusal := p.writes.refused(own, doing, err)
 			p.tellConflict(own.id, asked.machines, refusal)
 			return refusal
 		}
@@ -281,7 +287,7 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 			ids = a.ids
 			doing = fmt.Sprintf("%s %s of %s", word, count(len(ids), "machine"), g.ID)
 		}
-		p.accepted(own, doing, machinesNamed(g.Instances, ids), a, asked.machines)
+		p.writes.accepted(own, doing, machinesNamed(g.Instances, ids), a, asked.machines)
 		if rest := named - len(ids); rest > 0 {
 			return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Code: "DeletionUnderWay", Message: fmt.Sprintf("%s: accepted; the other %d wait until they are gone", doing, rest)}
 		}
@@ -290,9 +296,9 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 }
 
 // alike are the first of the machines that one request removes, and how.
-func (p *Provider) alike(own *group, g *cluster.Group, ids []string, most int) (verb, []string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (s *state) alike(own *group, g *cluster.Group, ids []string, most int) (verb, []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	does := verbDelete
 	if own.reading.model.parks {
 		kept := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
@@ -337,10 +343,10 @@ func verify(g *cluster.Group, victims []cluster.Machine, doing string) ([]string
 }
 
 // own is the group of that id and its kind, which the read that a write rests on has told.
-func (p *Provider) own(id cluster.GroupID, doing string) (*group, kind, *cloud.Error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch g := p.groups[key(string(id))]; {
+func (s *state) own(id cluster.GroupID, doing string) (*group, kind, *cloud.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch g := s.groups[key(string(id))]; {
 	case g == nil:
 		return nil, nil, unknown(id)
 	case g.reading == nil:
@@ -350,25 +356,25 @@ func (p *Provider) own(id cluster.GroupID, doing string) (*group, kind, *cloud.E
 	}
 }
 
-func (p *Provider) busyDeleting(id cluster.GroupID) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.deletes(id)
+func (s *state) busyDeleting(id cluster.GroupID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.deletes(id)
 }
 
-// deletes says whether machines of the group are being removed. Provider.mu is held.
-func (p *Provider) deletes(id cluster.GroupID) bool {
-	return p.underWay(id, verbDelete) || p.underWay(id, verbPark)
+// deletes says whether machines of the group are being removed. state.mu is held.
+func (s *state) deletes(id cluster.GroupID) bool {
+	return s.underWay(id, verbDelete) || s.underWay(id, verbPark)
 }
 
-// underWay says whether an operation that does this to machines of the group is in flight. Provider.mu is held.
-func (p *Provider) underWay(id cluster.GroupID, does verb) bool {
-	return slices.ContainsFunc(p.operations, func(o *operation) bool { return o.Group == id && o.Verb == does })
+// underWay says whether an operation that does this to machines of the group is in flight. state.mu is held.
+func (s *state) underWay(id cluster.GroupID, does verb) bool {
+	return slices.ContainsFunc(s.operations, func(o *operation) bool { return o.Group == id && o.Verb == does })
 }
 
 // refusedGrowth is a growth by so many machines that was not accepted: of a quota it says how many would be.
-func (p *Provider) refusedGrowth(g *group, doing string, machines int, err error) *cloud.Error {
-	e := p.refused(g, doing, err)
+func (w *writes) refusedGrowth(g *group, doing string, machines int, err error) *cloud.Error {
+	e := w.refused(g, doing, err)
 	if e.Quota != nil && e.Quota.Needed > 0 {
 		e.Quota.Left = machinesLeft(e.Quota, machines)
 	}
@@ -380,19 +386,19 @@ const balkFor = 10 * time.Minute
 
 // refusedOnce is the refusal of a growth. A right that is lacking is, the first time, a conflict: the group is read and decided on anew before another one is
 // asked. An entity tag that is refused twice in a row is no lost race: reads are stale, or others write all the time, and others are asked meanwhile.
-func (p *Provider) refusedOnce(own *group, refusal *cloud.Error, err error) error {
+func (w *writes) refusedOnce(own *group, refusal *cloud.Error, err error) error {
 	stale := refusedWith(err, http.StatusPreconditionFailed)
-	if !stale && (refusal.Kind != cloud.Unauthorized || !p.once(err)) {
+	if !stale && (refusal.Kind != cloud.Unauthorized || !w.once(err)) {
 		return refusal
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	again := p.now().Sub(own.balked) < balkFor
-	own.balked = p.now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	again := w.now().Sub(own.balked) < balkFor
+	own.balked = w.now()
 	switch {
 	case !again:
 		refusal.Kind = cloud.Conflict
-		own.due, own.stamp = all, p.stamp()
+		own.due, own.stamp = all, w.stamp()
 	case stale:
 		refusal.RetryAfter = lateRest
 		refusal.Message += "; twice in a row"
@@ -401,10 +407,10 @@ func (p *Provider) refusedOnce(own *group, refusal *cloud.Error, err error) erro
 }
 
 // refused is a write that was not accepted, or whose answer was lost. Where the group may have changed it is read again.
-func (p *Provider) refused(g *group, doing string, err error) *cloud.Error {
-	e := p.wrap(g.id, doing, err)
+func (w *writes) refused(g *group, doing string, err error) *cloud.Error {
+	e := w.wrap(g.id, doing, err)
 	if e.Kind == cloud.NotFound {
-		e = p.missing(g.id, g.name)
+		e = w.missing(g.id, g.name)
 	}
 	if outcomeUnknown(e) {
 		e.Message += "; the next cycle reads what came of it"
@@ -412,12 +418,12 @@ func (p *Provider) refused(g *group, doing string, err error) *cloud.Error {
 	var answered *azcore.ResponseError
 	var shut *shutError
 	if e.Kind == cloud.Conflict || !errors.As(err, &answered) && !errors.As(err, &shut) {
-		p.mu.Lock()
-		g.due, g.stamp = all, p.stamp()
+		w.mu.Lock()
+		g.due, g.stamp = all, w.stamp()
 		if id := absent(err); id != "" {
-			p.tellAbsent(g, id)
+			w.tellAbsent(g, id)
 		}
-		p.mu.Unlock()
+		w.mu.Unlock()
 	}
 	return e
 }

@@ -17,7 +17,7 @@ import (
 const drainLimit = 250 * time.Millisecond
 
 // startAPIServer serves on listener, which it owns from a nil error on, and stores in etcd at the given endpoint.
-func startAPIServer(listener net.Listener, etcd string, keys *credentials) (*component, error) {
+func startAPIServer(listener net.Listener, etcd string, keys *credentials, egress string) (*component, error) {
 	o := options.NewServerRunOptions()
 	o.SecureServing.Listener = listener
 	if err := parseFlags(o.Flags(), []string{
@@ -38,6 +38,7 @@ func startAPIServer(listener net.Listener, etcd string, keys *credentials) (*com
 		"--service-cluster-ip-range=" + serviceRange,
 		"--endpoint-reconciler-type=none", // a loopback address is not a valid endpoint of the service kubernetes
 		"--profiling=false",
+		"--egress-selector-config-file=" + egress,
 	}); err != nil {
 		return nil, err
 	}

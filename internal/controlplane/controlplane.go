@@ -50,6 +50,9 @@ type Options struct {
 	// Port is where kube-apiserver listens on 127.0.0.1. Zero means a free port.
 	Port int
 
+	// Egress is a file with an EgressSelectorConfiguration: how kube-apiserver reaches pods, services and nodes. Empty means directly.
+	Egress string
+
 	// OrphanQuarantine is for how long the pods of a node that is gone are left alone before they are garbage
 	// collected, checked every half of it. Zero means Kubernetes' own times: 40 s, checked every 20 s.
 	OrphanQuarantine time.Duration
@@ -136,7 +139,9 @@ func start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 	}
 	c.components, c.etcd = append(c.components, etcd), member.Server
 	endpoint := "https://" + member.Clients[0].Addr().String()
-	c.serve = func(listener net.Listener) (*component, error) { return startAPIServer(listener, endpoint, keys) }
+	c.serve = func(listener net.Listener) (*component, error) {
+		return startAPIServer(listener, endpoint, keys, o.Egress)
+	}
 
 	// The listener is made here, rather than a free port guessed, so that nobody else can take the port in between.
 	listener, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", o.Port))

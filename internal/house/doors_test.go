@@ -58,7 +58,7 @@ var hands = map[string]string{
 	"internal/app.whoAsks":                 "doctor asks the API server who is asking; the question is not kept",
 	"(*internal/app.access).ask":           "the API server is asked whom a token belongs to and what he may read; neither question is kept",
 	"(*internal/expander.Client).Best":     "a question to the operator's own expander",
-	"(*internal/azure.Provider).logAt":     "Azure is asked where a machine's boot log is read, which it counts as an action; nothing changes",
+	"(*internal/azure.diagnostics).logAt":  "Azure is asked where a machine's boot log is read, which it counts as an action; nothing changes",
 	"(*internal/azure.standard).carryOn":   "what a removal that the guard allowed has left: tagged interfaces and disks without a machine, records of old deployments (S-37)",
 }
 

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -29,6 +30,9 @@ type Client struct {
 	// IdentityEndpoint and IdentityHeader are where tokens come from instead, as platforms such as App Service set them in
 	// IDENTITY_ENDPOINT and IDENTITY_HEADER; "" is the service itself. The header is a secret.
 	IdentityEndpoint, IdentityHeader string
+
+	Within time.Duration // how long one request is waited for; 0 means ten seconds
+	Log    *slog.Logger  // is told of each wait for a service that is busy; nil means nobody
 }
 
 // Error is a refusal or a failure to answer. Its text is one sentence that says what to do.
@@ -79,7 +83,7 @@ func (c *Client) ask(ctx context.Context, address string, header http.Header, qu
 
 // send makes one request. A nil out leaves the answer's body unread.
 func (c *Client) send(ctx context.Context, method, address string, header http.Header, query url.Values, body io.Reader, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Within, tryTimeout))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, address+"?"+query.Encode(), body)
 	if err != nil {

@@ -3,6 +3,7 @@ package imds_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -77,20 +78,32 @@ func TestABusyServiceIsAskedAgainABoundedNumberOfTimes(t *testing.T) {
 		asked         int
 		works         bool
 		waits         time.Duration
+		says          string // the error
 	}{
-		"being updated for a while":   {http.StatusGone, 3, 4, true, 14 * time.Second},
-		"overloaded once":             {http.StatusTooManyRequests, 1, 2, true, 2 * time.Second},
-		"failing for ever":            {http.StatusInternalServerError, 0, 7, false, 75 * time.Second},
-		"a question it does not know": {http.StatusBadRequest, 0, 1, false, 0},
+		"being updated for a while": {http.StatusGone, 3, 4, true, 14 * time.Second, ""},
+		"overloaded once":           {http.StatusTooManyRequests, 1, 2, true, 2 * time.Second, ""},
+		"overloaded for ever": {http.StatusTooManyRequests, 0, 7, false, 75 * time.Second,
+			"header, 7 times in a row: find what else asks it on this machine, which may send five requests a second"},
+		"failing for ever":            {http.StatusInternalServerError, 0, 7, false, 75 * time.Second, ", 7 times in a row"},
+		"a question it does not know": {http.StatusBadRequest, 0, 1, false, 0, "refused with 400"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := azure(t, false)
 				s.Inject(azuresim.Fault{Kind: "GET metadata/instance", Status: tc.status, Times: tc.times})
 				start := time.Now()
-				_, err := on(s, "agents_0").Instance(context.Background())
-				if (err == nil) != tc.works {
-					t.Errorf("error %v, want success %t", err, tc.works)
+				var told strings.Builder
+				c := on(s, "agents_0")
+				c.Log = slog.New(slog.NewTextHandler(&told, nil))
+				_, err := c.Instance(context.Background())
+				if (err == nil) != tc.works || err != nil && !strings.HasSuffix(err.Error(), tc.says) && !strings.Contains(err.Error(), tc.says+":") {
+					t.Errorf("error %v, want success %t, %q", err, tc.works, tc.says)
+				}
+				if n := strings.Count(told.String(), "asked again"); n != tc.asked-1 {
+					t.Errorf("%d waits are told, want %d:\n%s", n, tc.asked-1, told.String())
+				}
+				if first := start.Add(2 * time.Second).UTC().Format(time.RFC3339); tc.asked > 1 && !strings.Contains(told.String(), "next="+first) {
+					t.Errorf("the first wait is not told to end at %s:\n%s", first, told.String())
 				}
 				if n := s.Counters()["GET metadata/instance"]; n != tc.asked {
 					t.Errorf("asked %d times, want %d", n, tc.asked)

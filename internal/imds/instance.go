@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -67,7 +69,7 @@ type instanceWire struct {
 var pauses = []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 20 * time.Second, 25 * time.Second}
 
 // Instance asks for this machine's metadata, api-version 2021-02-01. A service that is away, overloaded or failing (410, 429, 5xx)
-// is asked again at most six times within 75 seconds; nothing else is repeated. Every error is or wraps an [*Error], or is the context's.
+// is asked again at most six times within 75 seconds, and the log is told each time; nothing else is repeated. Every error is or wraps an [*Error], or is the context's.
 func (c *Client) Instance(ctx context.Context) (Instance, error) {
 	var w instanceWire
 	for try := 0; ; try++ {
@@ -76,8 +78,14 @@ func (c *Client) Instance(ctx context.Context) (Instance, error) {
 			return w.instance(), nil
 		}
 		var e *Error
-		if try == len(pauses) || !errors.As(err, &e) || e.Status == 0 || !e.Temporary() {
+		if !errors.As(err, &e) || e.Status == 0 || !e.Temporary() {
 			return Instance{}, err
+		}
+		if try == len(pauses) {
+			return Instance{}, e.after(try + 1)
+		}
+		if c.Log != nil {
+			c.Log.Warn("instance metadata is busy and is asked again", "err", e, "next", time.Now().Add(pauses[try]).UTC().Format(time.RFC3339))
 		}
 		wait := time.NewTimer(pauses[try])
 		select {
@@ -87,6 +95,16 @@ func (c *Client) Instance(ctx context.Context) (Instance, error) {
 			return Instance{}, fmt.Errorf("%w, and there was no time to ask again (%w)", e, ctx.Err())
 		}
 	}
+}
+
+// after is the error of a question that was asked so often, with the remedy where another process of the machine may be the cause.
+func (e *Error) after(tries int) *Error {
+	last := *e
+	last.Message = fmt.Sprintf("%s, %d times in a row", strings.TrimSuffix(e.Message, "."), tries)
+	if e.Status == http.StatusTooManyRequests {
+		last.Remedy = "find what else asks it on this machine, which may send five requests a second"
+	}
+	return &last
 }
 
 func (w *instanceWire) instance() Instance {

@@ -110,3 +110,13 @@ func (b *Book) Merge(record []byte) (news bool, err error) {
 	b.ledger, news, err = b.ledger.Merge(record, b.at())
 	return news, err
 }
+
+// Spell has a group have this name; see [fleet.Ledger.Spelled].
+func (b *Book) Spell(id cluster.GroupID) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ledger = b.ledger.Spelled(fleet.GroupID(id))
+}

@@ -20,8 +20,13 @@ import (
 // rate limits.
 func Start(t testing.TB) *rest.Config {
 	t.Helper()
+	return start(t)
+}
+
+func start(t testing.TB, args ...string) *rest.Config {
+	t.Helper()
 	// It ends with its input, which ends with this process at the latest, and not with the test's context: what it says of its end is read.
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "go", "run", "sluice.dev/sluice/internal/controlplane/process")
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "go", append([]string{"run", "sluice.dev/sluice/internal/controlplane/process"}, args...)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // the flags of every other build, whose build cache has it
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint

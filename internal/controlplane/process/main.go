@@ -1,5 +1,5 @@
 // Command process runs a control plane in a process of its own. It prints the path of an administrator's kubeconfig when the control plane
-// is ready, and ends when its standard input does.
+// is ready, and ends when its standard input does. Its one argument, which may be left out, is [controlplane.Options.Egress].
 package main
 
 import (
@@ -12,14 +12,18 @@ import (
 )
 
 func main() {
-	if err := run(context.Background(), os.Stdin, os.Stdout); err != nil {
+	if err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, in io.Reader, out io.Writer) error {
-	plane, err := controlplane.Start(ctx, controlplane.Options{})
+func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
+	var o controlplane.Options
+	if len(args) > 0 {
+		o.Egress = args[0]
+	}
+	plane, err := controlplane.Start(ctx, o)
 	if err != nil {
 		return err
 	}
