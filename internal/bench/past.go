@@ -4,7 +4,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -14,8 +18,11 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/bench/workload"
+	"sluice.dev/sluice/internal/history"
+	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan/memory"
+	"sluice.dev/sluice/reason"
 )
 
 // The cluster whose past is written: a share of the nodes is replaced each hour, with all their pods.
@@ -24,6 +31,56 @@ const (
 	pastGroups   = 20
 	pastTurnover = 0.05
 )
+
+// pastGoal is how many bytes the journal of a week is to take.
+const pastGoal = 150_000_000
+
+// explained is the answer to what was with a node at a time that is in a closed file, of a journal of twice its span.
+func explained(nodes int) Case {
+	dir, err := os.MkdirTemp("", "sluice-bench-")
+	c := Case{Close: func() { _ = os.RemoveAll(dir) }}
+	path := filepath.Join(dir, "journal.jsonl")
+	var w *history.Writer
+	if err == nil {
+		w, err = history.Open(path, history.Limits{File: 1 << 30, Total: 1 << 40, Age: math.MaxInt64})
+	}
+	p := newPast(nodes)
+	var gone string
+	var at time.Time
+	for range 4 { // quarters of two files
+		if err == nil {
+			err = p.turn(context.Background(), history.Span/2, w)
+		}
+		if at.IsZero() {
+			gone, at = p.gone, p.left.Add(-time.Minute)
+		}
+	}
+	if err == nil {
+		err = errors.Join(p.turn(context.Background(), betweenCycles, w), w.Close())
+		c.Week = w.Closed() / 2 * int64(7*24*time.Hour/history.Span)
+	}
+	c.Pods = len(p.objects.Pods)
+	c.Decide = func() Made {
+		var e journal.Entry
+		if err == nil {
+			e, _, err = history.Last(path, at, 0)
+		}
+		if err == nil {
+			_, err = report.NewExplanation(e, reason.Node(gone))
+		}
+		return Made{e.Seen, e.Plan}
+	}
+	c.Right = func(m Made) error {
+		switch {
+		case err != nil:
+			return err
+		case m.Seen.Node(gone) == nil || m.Seen.Time.After(at):
+			return fmt.Errorf("node %s is not explained as of %s", gone, at)
+		}
+		return nil
+	}
+	return c
+}
 
 // past is a cluster that turns cycles for a long time, each of which becomes an entry of a journal.
 type past struct {

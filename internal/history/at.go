@@ -14,9 +14,9 @@ import (
 // Reach is how far before a time the cycle may be that was the last one then: as long as a downtime before it.
 const Reach = 24 * time.Hour
 
-// Shown is how many bytes of the journal a cycle may take that a running process reads again. Reading takes some six times as much memory, beside what the
-// process needs itself, and no page may cost the cluster its autoscaler. Clusters of some 1,300 nodes stay below it.
-const Shown = 32 << 20
+// Shown is how many bytes of the journal a cycle may take that a running process reads again. Reading takes some ten times as much memory, beside what the
+// process needs itself, and no page may cost the cluster its autoscaler. Clusters of some 2,500 nodes stay below it.
+const Shown = 20 << 20
 
 // ErrNone says that the part of a journal that was read holds no whole cycle.
 var ErrNone = errors.New("it holds no whole cycle")

@@ -19,8 +19,8 @@ import (
 )
 
 // Span is how long a file is written to at most: what is damaged costs so much at most. A file begins with a whole entry, which for 1,000 nodes with
-// 23,000 pods takes as much on the disk as the five hours after it: more files would take more than they save.
-const Span = time.Hour
+// 23,000 pods takes 0.9 MB of the disk and as much as the twelve hours after it: files of an hour would take 160 MB a week.
+const Span = 90 * time.Minute
 
 const (
 	stampForm = "20060102T150405Z"
