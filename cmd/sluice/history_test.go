@@ -140,7 +140,7 @@ func TestExplainAtReadsTheFileOfThatTime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sluice(t.Context(), "explain", "node", "nobody", "--journal="+path).complains(t, "did you mean")
+	sluice(t.Context(), "explain", "node", "nobody", "--journal="+path).complains(t, "no node \"nobody\" in this cycle")
 }
 
 func TestMomentsAreReadAsClocksShowThem(t *testing.T) {

@@ -35,7 +35,7 @@ const (
 // pastGoal is how many bytes the journal of a week is to take.
 const pastGoal = 150_000_000
 
-// explained is the answer to what was with a node at a time that is in a closed file, of a journal of twice its span.
+// explained is the answer to what was with a node at a time that is in a closed file, of a journal that is not much older.
 func explained(nodes int) Case {
 	dir, err := os.MkdirTemp("", "sluice-bench-")
 	c := Case{Close: func() { _ = os.RemoveAll(dir) }}
@@ -47,7 +47,7 @@ func explained(nodes int) Case {
 	p := newPast(nodes)
 	var gone string
 	var at time.Time
-	for range 4 { // quarters of two files
+	for range 2 { // halves of one file
 		if err == nil {
 			err = p.turn(context.Background(), history.Span/2, w)
 		}
@@ -57,7 +57,7 @@ func explained(nodes int) Case {
 	}
 	if err == nil {
 		err = errors.Join(p.turn(context.Background(), betweenCycles, w), w.Close())
-		c.Week = w.Closed() / 2 * int64(7*24*time.Hour/history.Span)
+		c.Week = w.Closed() * int64(7*24*time.Hour/history.Span)
 	}
 	c.Pods = len(p.objects.Pods)
 	c.Decide = func() Made {
