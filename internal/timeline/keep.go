@@ -109,7 +109,6 @@ func (k *keeping) run(first time.Time) {
 	k.write(last, true)
 }
 
-
 // write appends what is new, or writes the file anew where it is not whole or too large. What cannot be written is tried again the next time.
 func (k *keeping) write(now time.Time, lives bool) {
 	var err error
