@@ -28,11 +28,11 @@ type Pod struct {
 
 // pending is what is said of a pod that no node holds.
 type pending struct {
-	Key       string // the pod's "namespace/name"
-	Reason    string // of the condition PodScheduled, while that is False
-	Nominated string // the node on which the scheduler has made room
-	Since     int64  // of the condition
-	Message   string // of the same: the scheduler's own words
+	Key       string `json:"-"`                   // the pod's "namespace/name"
+	Reason    string `json:"reason,omitempty"`    // of the condition PodScheduled, while that is False
+	Nominated string `json:"nominated,omitempty"` // the node on which the scheduler has made room
+	Since     int64  `json:"since,omitempty"`     // of the condition
+	Message   string `json:"message,omitempty"`   // of the same: the scheduler's own words
 	observed  int64  // when somebody who follows the API server first heard of any of this, nanoseconds since 1970, 0 for unknown
 }
 
@@ -44,9 +44,9 @@ func (said pending) same(o pending) bool {
 
 // rare is what is true of few pods.
 type rare struct {
-	Made     []corev1.PodResourceClaimStatus // the resource claims that were made for it
-	Extended *corev1.PodExtendedResourceClaimStatus
-	Unready  bool // it runs, and its kubelet, or Kubernetes for it, says that it is not Ready
+	Made     []corev1.PodResourceClaimStatus        `json:"made,omitempty"` // the resource claims that were made for it
+	Extended *corev1.PodExtendedResourceClaimStatus `json:"extended,omitempty"`
+	Unready  bool                                   `json:"unready,omitempty"` // it runs, and its kubelet, or Kubernetes for it, says that it is not Ready
 }
 
 // rareOf is nil when there is nothing of it.

@@ -56,7 +56,9 @@ type Decoder struct {
 	told   []action.Verdict
 	fleet  fleet.Ledger
 	groups tree
+	parsed parsed // groups that were asked for
 	memory tree
+	seen   *cluster.Snapshot // of the last entry that was asked for, nil for none
 
 	lacks            cluster.Lacks
 	controllersKnown bool
@@ -64,6 +66,7 @@ type Decoder struct {
 	nodes      objects[*corev1.Node]
 	pods       objects[*cluster.Pod]
 	classes    cluster.Classes
+	numbered   []*cluster.Class // see [alike]
 	daemonSets objects[*appsv1.DaemonSet]
 	budgets    objects[*policyv1.PodDisruptionBudget]
 	namespaces objects[*corev1.Namespace]
@@ -187,7 +190,7 @@ func (d *Decoder) apply(r *record) error {
 		return errors.New("does not follow the line before it")
 	}
 	if r.Full {
-		*d = Decoder{r: d.r, line: d.line, until: d.until}
+		*d = Decoder{r: d.r, line: d.line, until: d.until, most: d.most}
 	}
 	d.begun, d.after = true, r.After
 	if r.Policy != nil {
@@ -210,10 +213,8 @@ func (d *Decoder) apply(r *record) error {
 	if err := cmp.Or(next(&d.groups, r.Version, r.Groups), next(&d.memory, r.Version, r.Before)); err != nil {
 		return fmt.Errorf("is damaged: %w", err)
 	}
-	for i, p := range r.Pods.Set {
-		if p != nil {
-			r.Pods.Set[i] = d.classes.Again(p)
-		}
+	if err := d.unfold(r); err != nil {
+		return err
 	}
 	if err := d.nodes.patch(r.Nodes.Changed); err != nil {
 		return fmt.Errorf("is damaged: %w", err)
@@ -251,18 +252,12 @@ func (d *Decoder) apply(r *record) error {
 
 // Entry is the entry that [Decoder.Read] has read last.
 func (d *Decoder) Entry() (Entry, error) {
-	var groups []*cluster.Group
 	var before memory.Memory
-	if err := cmp.Or(json.Unmarshal(d.groups.value(), &groups), json.Unmarshal(d.memory.value(), &before)); err != nil {
+	groups, err := d.parsed.groups(&d.groups, d.offers)
+	if err := cmp.Or(err, json.Unmarshal(d.memory.value(), &before)); err != nil {
 		return Entry{}, &LineError{d.line, fmt.Errorf("is damaged: %w", err)}
 	}
-	for _, g := range groups {
-		if g == nil {
-			return Entry{}, &LineError{d.line, errors.New("has an empty group")}
-		}
-		g.Sizes = d.offers[g.ID]
-	}
-	seen := cluster.New(d.said.Time, cluster.Objects{
+	seen := d.next(cluster.Objects{
 		Nodes:      d.nodes.all(),
 		Pods:       d.pods.all(),
 		DaemonSets: d.daemonSets.all(),
@@ -294,11 +289,20 @@ func (d *Decoder) Entry() (Entry, error) {
 		},
 	}, groups)
 	seen.Fleet = d.fleet
+	d.seen = seen
 	said := d.said
 	return Entry{
 		Cycle: said.Cycle, Seen: seen, Policy: said.Policy, Before: before, Plan: said.Plan, Results: said.Results, Refused: said.Refused, TookOver: said.TookOver,
 		DryRun: said.DryRun,
 	}, nil
+}
+
+// next is what the line saw. A cluster of the line before is not joined anew, as in the process that wrote it.
+func (d *Decoder) next(objects cluster.Objects, groups []*cluster.Group) *cluster.Snapshot {
+	if d.seen == nil {
+		return cluster.New(d.said.Time, objects, groups)
+	}
+	return d.seen.Next(d.said.Time, objects, groups)
 }
 
 // next applies what a line says of a value to that of the line before. Lines before version 3 have the whole value.
@@ -320,34 +324,45 @@ func next(value *tree, version int, said json.RawMessage) (err error) {
 }
 
 // Pod is the pod of that "namespace/name" as of the last line, nil for none.
-func (d *Decoder) Pod(name string) *cluster.Pod { return d.pods[name] }
+func (d *Decoder) Pod(name string) *cluster.Pod { return d.pods.by[name] }
 
 // Node is the Node object of that name as of the last line, nil for none.
-func (d *Decoder) Node(name string) *corev1.Node { return d.nodes[name] }
+func (d *Decoder) Node(name string) *corev1.Node { return d.nodes.by[name] }
 
-// objects are the objects of one kind as of the last line, by [name.String].
-type objects[T comparable] map[string]T
+// objects are the objects of one kind as of the last line.
+type objects[T comparable] struct {
+	by    map[string]T    // by [name.String]; nil for a kind that the cluster does not have
+	inRow []T             // as they were when all was asked for last, sorted by namespace and name
+	since map[string]bool // names of those that changed after that
+}
 
 // apply makes the change.
 func (os *objects[T]) apply(c change[T]) {
-	if *os == nil && !c.IsZero() {
-		*os = objects[T]{}
+	if os.by == nil && !c.IsZero() {
+		os.by, os.since = map[string]T{}, map[string]bool{}
 	}
 	for _, k := range c.Gone {
-		delete(*os, k)
+		delete(os.by, k)
+		os.since[k] = true
 	}
-	var none T
 	for _, o := range c.Set {
-		if o != none { // a null in a damaged line
-			(*os)[nameOf(o).String()] = o
-		}
+		os.put(o)
+	}
+}
+
+// put puts an object in the place of one that is there.
+func (os *objects[T]) put(o T) {
+	var none T
+	if o != none { // a null in a damaged line
+		key := nameOf(o).String()
+		os.by[key], os.since[key] = o, true
 	}
 }
 
 // patch puts objects with these changes in the place of those that are there.
 func (os *objects[T]) patch(changed map[string]patch) error {
 	for name, p := range changed {
-		was, err := json.Marshal((*os)[name])
+		was, err := json.Marshal(os.by[name])
 		if err != nil {
 			return err
 		}
@@ -359,23 +374,47 @@ func (os *objects[T]) patch(changed map[string]patch) error {
 		if err := json.Unmarshal(is, &o); err != nil {
 			return err
 		}
-		var none T
-		if o != none && *os != nil {
-			(*os)[name] = o
+		if os.by != nil {
+			os.put(o)
 		}
 	}
 	return nil
 }
 
-// all are the objects, sorted by namespace and name; nil for a kind that the cluster does not have.
+// all are the objects, sorted by namespace and name; nil for a kind that the cluster does not have. Nobody changes them: while no object changes they
+// are the same list.
 func (os *objects[T]) all() []T {
-	if *os == nil {
+	if os.by == nil {
 		return nil
 	}
-	all := make([]T, 0, len(*os))
-	for _, o := range *os {
-		all = append(all, o)
+	if len(os.since) == 0 && os.inRow != nil {
+		return os.inRow
 	}
-	slices.SortFunc(all, func(a, b T) int { return nameOf(a).compare(nameOf(b)) })
+	type named struct {
+		name
+		of T
+	}
+	came := make([]named, 0, len(os.since))
+	for key := range os.since {
+		if o, there := os.by[key]; there {
+			came = append(came, named{nameOf(o), o})
+		}
+	}
+	slices.SortFunc(came, func(a, b named) int { return a.compare(b.name) })
+	all := make([]T, 0, len(os.by))
+	for _, o := range os.inRow {
+		is := nameOf(o)
+		for len(came) > 0 && came[0].compare(is) < 0 {
+			all, came = append(all, came[0].of), came[1:]
+		}
+		if !os.since[is.String()] {
+			all = append(all, o)
+		}
+	}
+	for _, c := range came {
+		all = append(all, c.of)
+	}
+	os.inRow = all
+	clear(os.since)
 	return all
 }

@@ -23,6 +23,7 @@ type Encoder struct {
 	groups []*cluster.Group
 	memory json.RawMessage
 	told   []action.Verdict
+	number numbers // of the classes of pods since the last full line
 	begun  bool
 	after  int  // lines since the last full one
 	torn   bool // the last write may have left half a line
@@ -34,7 +35,7 @@ func NewEncoder(w io.Writer) *Encoder { return &Encoder{w: w} }
 // Encode writes one entry as one line, by one Write. After an error the next line is a full one.
 func (e *Encoder) Encode(entry Entry) error {
 	if !e.begun {
-		*e = Encoder{w: e.w, torn: e.torn}
+		*e = Encoder{w: e.w, torn: e.torn, number: numbers{}}
 	}
 	before, ledger, offered, told := e.seen, e.fleet, e.offers, e.told
 	groups, err := groupsSince(e.groups, entry.Seen.Groups)
@@ -55,10 +56,13 @@ func (e *Encoder) Encode(entry Entry) error {
 	if err != nil {
 		return fmt.Errorf("write cycle %d: %w", entry.Cycle, err)
 	}
+	pods := between(before.Pods, after.Pods)
+	mates := e.number.mates(&pods) // behind whatever fails: what has a number stands in a line
 	r := record{
 		Version: Version, Cycle: entry.Cycle, Time: entry.Seen.Time, Full: !e.begun, After: e.after, DryRun: entry.DryRun,
 		Nodes:      nodes,
-		Pods:       between(before.Pods, after.Pods),
+		Pods:       pods,
+		Alike:      mates,
 		DaemonSets: between(before.DaemonSets, after.DaemonSets),
 		Budgets:    between(before.Budgets, after.Budgets),
 		Namespaces: between(before.Namespaces, after.Namespaces),

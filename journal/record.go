@@ -22,9 +22,9 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// Version is the version of the line format. A reader refuses lines of a newer one. Those before version 3 have groups and memory whole, those of
-// version 1 have their verdicts in the plan.
-const Version = 3
+// Version is the version of the line format. A reader refuses lines of a newer one. Those before version 4 have all pods whole, those before version
+// 3 groups and memory as well, those of version 1 have their verdicts in the plan.
+const Version = 4
 
 // record is one line.
 type record struct {
@@ -35,7 +35,8 @@ type record struct {
 	After      int                                   `json:"n,omitempty"`    // how many lines there are from the last full one to this one
 	DryRun     bool                                  `json:"dryRun,omitempty"`
 	Nodes      change[*corev1.Node]                  `json:"nodes,omitzero"`
-	Pods       change[*cluster.Pod]                  `json:"pods,omitzero"`
+	Pods       change[*cluster.Pod]                  `json:"pods,omitzero"`   // set: the first of each class since the last full line
+	Alike      []alike                               `json:"alike,omitempty"` // the others that are new or changed
 	DaemonSets change[*appsv1.DaemonSet]             `json:"daemonSets,omitzero"`
 	Budgets    change[*policyv1.PodDisruptionBudget] `json:"budgets,omitzero"`
 	Namespaces change[*corev1.Namespace]             `json:"namespaces,omitzero"`

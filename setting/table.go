@@ -293,7 +293,7 @@ var Table = []Section{
 	}},
 	{"Journal, status, events and log", []Row{
 		{Flag: "journal", First: true, Help: "file that records every cycle, for explain and replay; empty: none"},
-		{Flag: "journal-max-bytes", Default: "67108864", Unit: Places, Help: "size at which the journal's file is closed and compressed, and a new one begins; after six hours it " +
+		{Flag: "journal-max-bytes", Default: "67108864", Unit: Places, Help: "size at which the journal's file is closed and compressed, and a new one begins; after 90 minutes it " +
 			"is as well"},
 		{Flag: "journal-keep", Default: "168h", Unit: Wait, Help: "a closed file of the journal is removed when its last entry is older"},
 		{Flag: "journal-keep-bytes", Default: "1073741824", Unit: Places, Help: "most bytes of all closed files of the journal; the oldest are removed first"},

@@ -98,7 +98,7 @@ of groups and pauses began and ended, and where the record has a gap. Of a dry r
 			case err != nil:
 				return err
 			case path == "":
-				return errors.New("--journal: " + history.Which)
+				return errors.New("--journal: " + history.Which + "; a sluice run without --journal remembers only what its page shows, until it ends")
 			case format != "text" && format != "json":
 				return fmt.Errorf("--output=%s: give text or json", format)
 			case follow && until != "":

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,6 +65,82 @@ func TestLogTellsWhatWasDone(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	sluice(ctx, "log", "--journal="+path, "--since=2026-01-01", "-f").expect(t, exitNothing, "grow group agents 0 -> 1")
+}
+
+func TestLogTellsUpToATime(t *testing.T) {
+	path := idleNight(t)
+	const cordon, grow = "cordon node agents000000", "grow group agents 0 -> 1"
+	for name, c := range map[string]struct {
+		args      []string
+		has, miss string
+	}{
+		"the first half": {[]string{"--since=2026-01-01", "--until=2026-01-01 00:19:00 UTC"}, cordon, grow},
+		"the second":     {[]string{"--since=2026-01-01 00:20:00 UTC", "--until=2026-01-01 00:50:00 UTC"}, grow, cordon},
+	} {
+		got := sluice(t.Context(), append([]string{"log", "--journal=" + path}, c.args...)...)
+		if got.expect(t, exitNothing, c.has); strings.Contains(got.out, c.miss) {
+			t.Errorf("%s tells %q:\n%s", name, c.miss, got.out)
+		}
+	}
+	sluice(t.Context(), "log", "--journal="+path, "--since=2025-12-01", "--until=2025-12-02").complains(t, "it holds no whole cycle")
+	sluice(t.Context(), "log", "--journal="+path, "--since=2026-01-01 00:20:00 UTC", "--until=2026-01-01").complains(t, "is before --since")
+	sluice(t.Context(), "log", "--journal="+path, "--until=2026-01-01", "-f").complains(t, "--until and --follow: give one of them")
+	sluice(t.Context(), "log", "--journal="+path, "-o", "yaml").complains(t, "--output=yaml: give text or json")
+	sluice(t.Context(), "log").complains(t, "a sluice run without --journal remembers only what its page shows")
+}
+
+func TestLogIsAnObjectALine(t *testing.T) {
+	got := sluice(t.Context(), "log", "--journal="+idleNight(t), "--since=2026-01-01", "-o", "json")
+	got.expect(t, exitNothing)
+	grown := 0
+	for line := range strings.Lines(got.out) {
+		var told struct {
+			Time           time.Time
+			Cycle          uint64
+			Kind, Sentence string
+			About          []struct{ Kind, Name string }
+		}
+		if err := json.Unmarshal([]byte(line), &told); err != nil || told.Time.IsZero() || told.Cycle == 0 || told.Kind == "" || told.Sentence == "" {
+			t.Errorf("line %s: %v", line, err)
+		}
+		if told.Kind == "scale-up" {
+			grown++
+		}
+	}
+	if grown != 1 {
+		t.Errorf("%d scale-ups are told, want 1:\n%s", grown, got.out)
+	}
+}
+
+// TestExplainAtReadsTheFileOfThatTime has a damaged file beside it, which is not read, and explains what went in an earlier file, with and without the
+// summary that says when.
+func TestExplainAtReadsTheFileOfThatTime(t *testing.T) {
+	path := idleNight(t)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := strings.TrimSuffix(path, filepath.Ext(path)) + "-20260101T005000Z" + filepath.Ext(path)
+	later := bytes.ReplaceAll(text, []byte(`"time":"2026-01-01T`), []byte(`"time":"2026-01-02T`))
+	later = bytes.ReplaceAll(later, []byte("agents000000"), []byte("agents000007"))
+	rubbish := strings.TrimSuffix(path, filepath.Ext(path)) + "-20260101T120000Z" + filepath.Ext(path)
+	for name, text := range map[string][]byte{closed: text, path: later, rubbish: []byte("rubbish\n")} {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := sluice(t.Context(), "explain", "node", "agents000000", "--journal="+path, "--at=2026-01-01T00:05:00Z")
+	if got.expect(t, exitNothing, "node agents000000: idle", "seen 2026-01-01 00:05:00 UTC"); got.complaint != "" {
+		t.Errorf("it is told of files that are not needed: %q", got.complaint)
+	}
+	for range 2 {
+		sluice(t.Context(), "explain", "node", "agents000000", "--journal="+path).expect(t, exitNothing, "this is the last cycle that knows it; that of 2026-01-02")
+		summary := `{"point":{"time":"2026-01-02T00:50:00Z"}}` + "\n" + `{"life":{"group":"agents","instance":"0","node":"agents000000","gone":"2026-01-01T00:14:00Z"}}` + "\n"
+		if err := os.WriteFile(path+".summary.jsonl", []byte(summary), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sluice(t.Context(), "explain", "node", "nobody", "--journal="+path).complains(t, "no node \"nobody\" in this cycle")
 }
 
 func TestMomentsAreReadAsClocksShowThem(t *testing.T) {

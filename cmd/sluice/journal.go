@@ -12,6 +12,7 @@ import (
 	"sluice.dev/sluice/internal/history"
 	"sluice.dev/sluice/internal/progress"
 	"sluice.dev/sluice/internal/report"
+	"sluice.dev/sluice/internal/timeline"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/reason"
 )
@@ -22,20 +23,6 @@ type moment struct {
 	cycle uint64
 	at    time.Time
 }
-
-// since is where to begin to read for it. The newest file alone will do for the newest cycle.
-func (m moment) since() time.Time {
-	switch {
-	case m.cycle != 0:
-		return time.Time{}
-	case !m.at.IsZero():
-		return m.at.Add(-history.Reach)
-	}
-	return time.Now()
-}
-
-// errNoCycle says that what was read of a journal holds no whole cycle.
-var errNoCycle = errors.New("it holds no whole cycle")
 
 // aside is what a verb that reads a journal tells beside its answer: how far it is, and what of the journal is left out, as it is damaged.
 type aside struct {
@@ -54,55 +41,83 @@ func (a aside) again() aside {
 // entryOf reads one cycle of a journal.
 func entryOf(path string, which moment, left aside) (e journal.Entry, err error) {
 	if which.cycle != 0 {
-		e, newest, err := lastLine(path, left, func(line journal.Line, _ *history.Reader) bool { return line.Cycle == which.cycle })
+		e, newest, err := lastLine(path, search{left: left}, func(line journal.Line, _ *history.Reader) bool { return line.Cycle == which.cycle })
 		if err == nil && e.Seen == nil {
 			err = fmt.Errorf("--cycle=%d: the journal %s does not hold it; its last cycle is %d", which.cycle, path, newest.Cycle)
 		}
 		return e, err
 	}
-	nothing := func(journal.Line, *history.Reader) error { return nil }
-	r, err := read(path, which.since(), which.at, left, nothing)
-	if errors.Is(err, errNoCycle) && which.at.IsZero() { // a process has just begun the newest file
-		r, err = read(path, time.Time{}, which.at, left, nothing)
-	}
+	e, out, err := history.Last(path, which.at, 0)
 	switch {
-	case errors.Is(err, errNoCycle) && !which.at.IsZero():
+	case errors.Is(err, history.ErrNone) && len(out) > 0:
+		return e, fmt.Errorf("journal %s: %s; %s", path, out[0], history.Which)
+	case errors.Is(err, history.ErrNone) && !which.at.IsZero():
 		return e, fmt.Errorf("--at: the journal %s holds no cycle within %s before %s; sluice log --since says which it holds",
 			path, history.Reach, which.at.Local().Format(time.DateTime))
-	case err != nil:
-		return e, err
+	case errors.Is(err, history.ErrNone):
+		return e, fmt.Errorf("journal %s: %w; %s", path, err, history.Which)
 	}
-	return r.Entry()
+	left.tell(out)
+	return e, err
 }
 
-// lastLine is the last entry whose line is one that is looked for, an empty one when none is, and the last line of all. It reads twice: to look
-// at a line is cheap, to read all that its cycle saw is not.
-func lastLine(path string, left aside, is func(journal.Line, *history.Reader) bool) (e journal.Entry, newest journal.Line, err error) {
-	best, n := 0, 0
-	_, err = read(path, time.Time{}, time.Time{}, left, func(line journal.Line, r *history.Reader) error {
-		if n++; is(line, r) {
-			best = n
-		}
-		newest = line
-		return nil
-	})
-	if err != nil || best == 0 {
-		return e, newest, err
+// tell writes what is left out of a journal.
+func (a aside) tell(sentences []string) {
+	a.Clear()
+	for _, sentence := range sentences {
+		_, _ = fmt.Fprintf(a.w, "sluice: journal: %s\n", sentence)
 	}
-	n = 0
-	_, err = read(path, time.Time{}, time.Time{}, left.again(), func(_ journal.Line, r *history.Reader) (err error) {
-		if n++; n == best {
-			if e, err = r.Entry(); err == nil {
-				err = errEnough
+}
+
+// search says where a line is looked for.
+type search struct {
+	until   time.Time       // zero: to the end
+	nothing history.Stretch // where there is none
+	has     string          // what files have that hold one
+	left    aside
+}
+
+// lastLine is the last entry whose line is one that is looked for, an empty one when none is, and the last line of all that was read. Of the file that
+// holds it it reads the lines twice: to look at a line is cheap, to read all that its cycle saw is not.
+func lastLine(path string, where search, is func(journal.Line, *history.Reader) bool) (e journal.Entry, newest journal.Line, err error) {
+	some := false
+	err = history.Back(path, where.until, where.nothing, where.has, func(r *history.Reader) (bool, error) {
+		best := 0 // the number of the last line that is one
+		for n := 1; ; n++ {
+			line, err := r.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return true, err
+			}
+			if some = true; is(line, r) {
+				best = n
+			}
+			if !line.Time.Before(newest.Time) {
+				newest = line
 			}
 		}
-		return err
+		where.left.tell(r.Left())
+		if best == 0 {
+			return false, nil
+		}
+		again := r.Again()
+		defer again.Close()
+		for range best {
+			if _, err := again.Next(); err != nil {
+				return true, err
+			}
+		}
+		var err error
+		e, err = again.Entry()
+		return true, err
 	})
+	if err == nil && !some && where.has == "" {
+		err = fmt.Errorf("journal %s: %w; %s", path, history.ErrNone, history.Which)
+	}
 	return e, newest, err
 }
-
-// errEnough ends reading before the end.
-var errEnough = errors.New("enough is read")
 
 // eachLine goes through a journal until visit fails.
 func eachLine(path string, since time.Time, left aside, visit func(journal.Line, *history.Reader) error) error {
@@ -135,7 +150,7 @@ func read(path string, since, until time.Time, left aside, visit func(journal.Li
 			return nil, fmt.Errorf("journal %s: %s; %s", path, r.Left()[0], history.Which)
 		}
 		if errors.Is(err, io.EOF) && !some {
-			return nil, fmt.Errorf("journal %s: %w; %s", path, errNoCycle, history.Which)
+			return nil, fmt.Errorf("journal %s: %w; %s", path, history.ErrNone, history.Which)
 		}
 		if errors.Is(err, io.EOF) {
 			return r, nil
@@ -144,9 +159,6 @@ func read(path string, since, until time.Time, left aside, visit func(journal.Li
 		far(r)
 		if err == nil {
 			err = visit(line, r)
-		}
-		if errors.Is(err, errEnough) {
-			return r, nil
 		}
 		if err != nil {
 			return r, err
@@ -176,8 +188,12 @@ func explainFrom(path string, which moment, about reason.Ref, left aside) (repor
 	if !errors.As(err, &unknown) || which.cycle != 0 {
 		return x, err
 	}
-	last, _, readErr := lastLine(path, left.again(), func(line journal.Line, r *history.Reader) bool {
-		return (which.at.IsZero() || !line.Time.After(which.at)) && report.Mentions(line, r.Known(), about)
+	where := search{until: which.at, nothing: timeline.Quiet(path, about, which.at), has: about.Name, left: left.again()}
+	if about.Kind == reason.KindPod { // a line has its namespace elsewhere
+		where.has = about.Name[strings.LastIndexByte(about.Name, '/')+1:]
+	}
+	last, _, readErr := lastLine(path, where, func(line journal.Line, r *history.Reader) bool {
+		return report.Mentions(line, r.Known(), about)
 	})
 	if readErr != nil || last.Seen == nil {
 		return x, errors.Join(err, readErr)

@@ -199,6 +199,7 @@ func (o Options) timeline() (*timeline.Timeline, Sink, func()) {
 		return line, timelineSink{line}, func() {}
 	}
 	keeper := timeline.NewKeeper(timeline.Beside(o.Journal), line, o.JournalLimits.Age)
+	keeper.Journal, keeper.Log = o.Journal, o.Log
 	return line, keeper, keeper.Close
 }
 

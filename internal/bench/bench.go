@@ -28,6 +28,7 @@ const (
 	Decision Part = "decision" // [plan.Decide] as a process that has just started, on a snapshot that is joined already
 	Cycle    Part = "cycle"    // joining the snapshot and deciding, as a process that has turned cycles before
 	Watch    Part = "watch"    // a cycle, and before it what the watch does with the objects that changed
+	Past     Part = "past"     // a cycle of the past is read from the journal and explained
 	Start    Part = "start"    // all objects are recorded, joined and decided about for the first time
 )
 
@@ -45,6 +46,8 @@ type Case struct {
 	Cycles int         // that one Decide turns, of which the figures are the mean; 0 for one
 	Fresh  func()      // readies the next decision outside the timing; nil for nothing to do
 	Decide func() Made // what is timed
+	Close  func()      // ends what Build began; nil for nothing to do
+	Week   int64       // bytes that the journal of a week takes on the disk; 0 for a row that is not about that
 	Right  func(Made) error
 }
 
@@ -67,6 +70,7 @@ type Figures struct {
 	PeakRSS     uint64        `json:"peakRSSBytes"`  // the highest during the runs; 0 where the system does not tell
 	Pods        int           `json:"pods"`
 	PerPod      float64       `json:"nsPerPod"`
+	Week        int64         `json:"journalBytesPerWeek,omitempty"`
 	OfCore      float64       `json:"ofCore,omitempty"` // CPU time of a cycle in ten seconds; 0 for a row that is no cycle
 }
 

@@ -34,7 +34,10 @@ func Measure(c Case, e Effort) (Figures, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	debug.FreeOSMemory()
 	resetPeak()
-	f := Figures{Pods: c.Pods, WorldRSS: statusOf("VmRSS")}
+	f := Figures{Pods: c.Pods, Week: c.Week, WorldRSS: statusOf("VmRSS")}
+	if c.Close != nil {
+		defer c.Close()
+	}
 	began := time.Now()
 	first, err := c.once()
 	if err != nil {

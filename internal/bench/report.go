@@ -106,6 +106,11 @@ func (r *Report) Print(w io.Writer) {
 				fmt.Fprintf(w, "%s: %.2f %% of a core with a cycle every %s\n", row.Name, 100*row.Figures.OfCore, betweenCycles)
 			}
 		}
+		for _, row := range r.Rows {
+			if row.Figures != nil && row.Figures.Week > 0 {
+				fmt.Fprintf(w, "%s: the journal takes %s a week (goal %s)\n", row.Name, Size(uint64(row.Figures.Week)), Size(pastGoal)) //nolint:gosec // it is no less than none
+			}
+		}
 		r.noteDelays(w)
 		for _, row := range r.Rows {
 			if row.Problem != "" {

@@ -140,6 +140,11 @@ var Rows = []Row{
 		Build: func(scale float64) Case { return firstRead(workload.NewSteadyWorld(1, nodes(scale))) },
 	},
 	{
+		Name: "past", Pays: Past, Title: "explain --at of a node that went, from a journal of 1,000 nodes, 23,000 pods, 5 % replaced an hour",
+		Goal: time.Second, Limit: 2 * time.Second,
+		Build: func(scale float64) Case { return explained(max(250, scaled(pastNodes, scale))) },
+	},
+	{
 		Name: "budgets", Pays: Cycle, Title: "emptied, each of 1,200 services with a disruption budget",
 		Goal: 50 * time.Millisecond, Limit: 500 * time.Millisecond,
 		Build: func(scale float64) Case {

@@ -18,8 +18,9 @@ import (
 	"time"
 )
 
-// Span is how long a file is written to at most: a damaged line costs so much at most.
-const Span = 6 * time.Hour
+// Span is how long a file is written to at most: what is damaged costs so much at most. A file begins with a whole entry, which for 1,000 nodes with
+// 23,000 pods takes 0.9 MB of the disk and as much as the twelve hours after it: files of an hour would take 160 MB a week.
+const Span = 90 * time.Minute
 
 const (
 	stampForm = "20060102T150405Z"

@@ -126,18 +126,18 @@ func TestAProcessAppendsToWhatAnEarlierOneWrote(t *testing.T) {
 	}
 }
 
-func TestFilesAreClosedWhenFullAndAfterSixHours(t *testing.T) {
+func TestFilesAreClosedWhenFullAndAfterTheirSpan(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
 	limits := generous
 	limits.File = 20_000
 	w := open(t, path, limits)
 	for i := range 30 {
-		report(t, w, entry(i+1, time.Duration(i)*time.Hour))
+		report(t, w, entry(i+1, time.Duration(i)*15*time.Minute))
 	}
 	finish(t, w)
 	parts, err := partsOf(path)
 	if err != nil || len(parts) != 5 {
-		t.Fatalf("%d files, want one for each six hours: %v (%v)", len(parts), parts, err)
+		t.Fatalf("%d files, want one for each 90 minutes: %v (%v)", len(parts), parts, err)
 	}
 	for _, p := range parts[:4] {
 		if !strings.HasSuffix(p.path, ".jsonl.gz") {
@@ -147,13 +147,13 @@ func TestFilesAreClosedWhenFullAndAfterSixHours(t *testing.T) {
 	if all, left := cycles(t, path, time.Time{}); !same(all, 1, 30) || len(left) > 0 {
 		t.Errorf("read %v, left out %q", all, left)
 	}
-	if all, _ := cycles(t, path, Start.Add(20*time.Hour)); all[0] < 13 || all[0] > 21 || all[len(all)-1] != 30 {
-		t.Errorf("from the 20th hour on: %v", all)
+	if all, _ := cycles(t, path, Start.Add(300*time.Minute)); all[0] < 13 || all[0] > 21 || all[len(all)-1] != 30 {
+		t.Errorf("from the 20th entry on: %v", all)
 	}
 
 	w = open(t, path, limits)
 	for i := range 400 {
-		report(t, w, entry(31+i, 30*time.Hour+time.Duration(i)*time.Second))
+		report(t, w, entry(31+i, 8*time.Hour+time.Duration(i)*time.Second))
 		w.encoder = journal.NewEncoder(w) // whole entries
 	}
 	finish(t, w)
@@ -172,7 +172,7 @@ func TestAReaderKnowsHowFarItIs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
 	w := open(t, path, generous)
 	for i := range 15 {
-		report(t, w, entry(i+1, time.Duration(i)*time.Hour))
+		report(t, w, entry(i+1, time.Duration(i)*15*time.Minute))
 	}
 	finish(t, w)
 	closed := names(t, path)

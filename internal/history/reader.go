@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +22,10 @@ const Which = "give the file that sluice run --journal names"
 type Reader struct {
 	path    string
 	parts   []part
+	only    part // of a reader of one file
 	open    *os.File
-	name    string // of the file that is read
+	name    string    // of the file that is read
+	plain   io.Reader // what the file holds
 	decoder *journal.Decoder
 	last    *journal.Decoder // of the line that was returned last
 	until   time.Time
@@ -50,6 +53,22 @@ func (c *counted) Read(p []byte) (int, error) {
 
 // Read begins to read the journal at a path: the files that can hold entries of that time or later; a zero time: all of them.
 func Read(path string, since time.Time) (*Reader, error) {
+	parts, err := readable(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{path: path}
+	for _, p := range parts {
+		if p.closed.IsZero() || !p.closed.Before(since) {
+			r.parts = append(r.parts, p)
+			r.size += p.size
+		}
+	}
+	return r, nil
+}
+
+// readable are the files of a journal that is to be read, the oldest first: at least one. Of one that is being compressed the whole form is meant.
+func readable(path string) ([]part, error) {
 	parts, err := partsOf(path)
 	var cause *fs.PathError
 	switch {
@@ -64,16 +83,7 @@ func Read(path string, since time.Time) (*Reader, error) {
 		}
 		return nil, fmt.Errorf("journal %s: %w; %s", path, why, Which)
 	}
-	r := &Reader{path: path}
-	seen := map[time.Time]bool{}
-	for _, p := range parts {
-		if p.closed.IsZero() || !p.closed.Before(since) && !seen[p.closed] {
-			r.parts = append(r.parts, p)
-			r.size += p.size
-		}
-		seen[p.closed] = true
-	}
-	return r, nil
+	return slices.CompactFunc(parts, func(a, b part) bool { return a.closed.Equal(b.closed) }), nil
 }
 
 // Next is the next line; io.EOF behind the last one. Damaged lines are passed over: see [Reader.Left].
@@ -181,7 +191,7 @@ func (r *Reader) begin(path string) error {
 			return errors.Join(err, file.Close())
 		}
 	}
-	r.open, r.name, r.decoder = file, filepath.Base(path), journal.NewDecoder(from)
+	r.open, r.name, r.plain, r.decoder = file, filepath.Base(path), from, journal.NewDecoder(from)
 	r.decoder.Until(r.until)
 	r.decoder.Most(r.most)
 	return nil

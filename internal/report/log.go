@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -26,7 +27,7 @@ const (
 // group's troubles, and one for the cycle itself at debug level. It is not for concurrent use.
 type Log struct {
 	to       *slog.Logger
-	troubles map[cluster.GroupID]string // what was last said about a group, by what makes it another trouble
+	troubles map[cluster.GroupID]*troubled
 
 	intentions intentions               // of a dry run
 	groupless  time.Time                // when it was last said that there is no group; zero while there is one
@@ -38,7 +39,7 @@ type Log struct {
 
 // NewLog is a Log that has said nothing yet.
 func NewLog(to *slog.Logger) *Log {
-	return &Log{to: to, troubles: map[cluster.GroupID]string{}, actors: map[string]bool{}}
+	return &Log{to: to, troubles: map[cluster.GroupID]*troubled{}, actors: map[string]bool{}}
 }
 
 // Report writes the lines of a completed cycle that took so long.
@@ -133,24 +134,54 @@ func (l *Log) warnOfNoGroup(ctx context.Context, to *slog.Logger, entry journal.
 // NoGroup says that there is no node group, and what mends it.
 func NoGroup() string { return reason.New(reason.NoGroupFound, reason.Ref{}).Sentence() }
 
-// reportTroubles warns once when a group's trouble begins or becomes another one, and tells when it has ended.
+// steady is for how long a group has no trouble until that is told, and a trouble is not told again that comes back within it.
+const steady = 2 * time.Minute
+
+// troubled is what was said about a group that was in trouble lately.
+type troubled struct {
+	said map[string]time.Time // when each trouble was there last, by what makes it another one
+	well time.Time            // since when there is none, zero while there is one
+	back int                  // how often one came back meanwhile
+}
+
+// reportTroubles warns once when a group's trouble begins or becomes another one, and tells when it has ended. What comes and goes from cycle to cycle
+// is told once, and counted.
 func (l *Log) reportTroubles(ctx context.Context, to *slog.Logger, entry journal.Entry) {
-	now := map[cluster.GroupID]string{}
-	for _, g := range entry.Seen.Groups {
-		why, troubled := groupTrouble(entry, g.ID)
-		if !troubled {
-			if l.troubles[g.ID] != "" {
-				to.LogAttrs(ctx, slog.LevelInfo, groupWell, slog.String("group", string(g.ID)))
-			}
-			continue
-		}
-		same := string(why.Code) + " " + why.Facts["code"] + " " + why.Facts["message"]
-		now[g.ID] = same
-		if l.troubles[g.ID] != same {
-			to.LogAttrs(ctx, slog.LevelWarn, "group in trouble", slog.String("group", string(g.ID)), slog.String("code", string(why.Code)), slog.String("err", why.Sentence()))
+	now := entry.Seen.Time
+	for id := range l.troubles {
+		if entry.Seen.Group(id) == nil {
+			delete(l.troubles, id)
 		}
 	}
-	l.troubles = now
+	for _, g := range entry.Seen.Groups {
+		why, is := groupTrouble(entry, g.ID)
+		t := l.troubles[g.ID]
+		switch {
+		case is && t == nil:
+			t = &troubled{said: map[string]time.Time{}}
+			l.troubles[g.ID] = t
+		case is && !t.well.IsZero():
+			t.well = time.Time{}
+			t.back++
+		case !is && t != nil && t.well.IsZero():
+			t.well = now
+		case !is && t != nil && now.Sub(t.well) >= steady:
+			delete(l.troubles, g.ID)
+			attrs := []slog.Attr{slog.String("group", string(g.ID))}
+			if t.back > 0 {
+				attrs = append(attrs, slog.String("why", fmt.Sprintf("its trouble came back %d times meanwhile", t.back)))
+			}
+			to.LogAttrs(ctx, slog.LevelInfo, groupWell, attrs...)
+		}
+		if is {
+			same := string(why.Code) + " " + why.Facts["code"] + " " + why.Facts["message"]
+			if _, told := t.said[same]; !told {
+				to.LogAttrs(ctx, slog.LevelWarn, "group in trouble", slog.String("group", string(g.ID)), slog.String("code", string(why.Code)), slog.String("err", why.Sentence()))
+			}
+			t.said[same] = now
+			maps.DeleteFunc(t.said, func(_ string, last time.Time) bool { return now.Sub(last) >= steady })
+		}
+	}
 }
 
 // reportActors warns once of each setting by which the cloud changes machines by itself, for as long as it stands.

@@ -42,6 +42,7 @@ func TestAGroupsTroubleIsToldWhenItChanges(t *testing.T) {
 	for _, problem := range []string{"", "403 on resourceGroups/a", "403 on resourceGroups/a", "404 on resourceGroups/a", "", ""} {
 		w.groups[0].Problem = problem
 		log.Report(context.Background(), w.decide(accepted()), 0)
+		w.at = w.at.Add(steady)
 	}
 	var got []string
 	for line := range strings.Lines(out.String()) {
@@ -50,6 +51,44 @@ func TestAGroupsTroubleIsToldWhenItChanges(t *testing.T) {
 		}
 	}
 	golden(t, strings.Join(got, ""))
+}
+
+// TestATroubleThatComesAndGoesIsToldOnce has a group that cannot be read in every second cycle, and one with two troubles in turn.
+func TestATroubleThatComesAndGoesIsToldOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		problems []string
+		warned   int
+		ends     string
+	}{
+		"it comes and goes":       {[]string{"403", "", "403", "", "403", "", "403", ""}, 1, "its trouble came back 3 times meanwhile"},
+		"two troubles take turns": {[]string{"403", "404", "403", "404", "403", "404", "403", ""}, 2, "group=agents\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			to, out := lines()
+			log := NewLog(to)
+			w := newWorld()
+			w.group("agents", 0, 3, 1)
+			for _, problem := range c.problems {
+				w.groups[0].Problem = problem
+				log.Report(context.Background(), w.decide(accepted()), 0)
+				w.at = w.at.Add(10 * time.Second)
+			}
+			if n := strings.Count(out.String(), "group in trouble"); n != c.warned || strings.Contains(out.String(), groupWell) {
+				t.Errorf("%d warnings, want %d, and no end yet:\n%s", n, c.warned, out)
+			}
+			w.at = w.at.Add(steady)
+			log.Report(context.Background(), w.decide(accepted()), 0)
+			if _, end, told := strings.Cut(out.String(), groupWell); !told || !strings.Contains(end, c.ends) {
+				t.Errorf("its end is told as %q, want %q", end, c.ends)
+			}
+			w.groups[0].Problem = "403"
+			w.at = w.at.Add(time.Second)
+			log.Report(context.Background(), w.decide(accepted()), 0)
+			if n := strings.Count(out.String(), "group in trouble"); n != c.warned+1 {
+				t.Errorf("one that begins anew is not told:\n%s", out)
+			}
+		})
+	}
 }
 
 func TestKlogGoesToTheSameLog(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -22,8 +23,14 @@ func Beside(path string) string { return path + ".summary.jsonl" }
 // there are written now and then, and at the end: a crash costs what they did since. The file is written anew when it has grown
 // by what no longer counts.
 //
+// What the file lacks and the journal has, such as what a killed process had not written yet, or all where the file is lost, is read from the journal,
+// of the last [Rebuilt] at most.
+//
 // It reads and writes beside the caller. Nothing is touched before the first cycle: until then another process may write there.
 type Keeper struct {
+	Journal string       // path of the journal that the file is beside, "" for none
+	Log     *slog.Logger // is told what was read, and what could not be; nil for nobody
+
 	path  string
 	line  *Timeline
 	keep  time.Duration
@@ -87,6 +94,9 @@ type keeping struct {
 
 // run reads what an earlier process left, and writes until the timeline ends. First is the time of the first cycle.
 func (k *keeping) run(first time.Time) {
+	if k.Log == nil {
+		k.Log = slog.New(slog.DiscardHandler)
+	}
 	if err := k.read(first); err != nil {
 		k.fault.Store(&err)
 	}
@@ -97,19 +107,6 @@ func (k *keeping) run(first time.Time) {
 		k.write(now, now.Sub(k.lives) >= livesEvery)
 	}
 	k.write(last, true)
-}
-
-// read takes in what an earlier process left.
-func (k *keeping) read(now time.Time) error {
-	file, err := os.Open(k.path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer file.Close() //nolint:errcheck // only read
-	return k.line.Load(file, now.Add(-k.keep))
 }
 
 // write appends what is new, or writes the file anew where it is not whole or too large. What cannot be written is tried again the next time.
@@ -161,6 +158,7 @@ func (k *keeping) replace() (upto time.Time, size int64, err error) {
 	}
 	defer os.Remove(temporary) //nolint:errcheck // it is there no more when all went well
 	w := bufio.NewWriterSize(file, 1<<20)
+	_ = json.NewEncoder(w).Encode(saved{Version: summaryVersion}) // the writer's error comes again with Flush
 	upto = k.line.save(w, time.Time{}, true)
 	if err = errors.Join(w.Flush(), file.Sync()); err == nil {
 		var info os.FileInfo
@@ -174,8 +172,12 @@ func (k *keeping) replace() (upto time.Time, size int64, err error) {
 	return upto, size, os.Rename(temporary, k.path)
 }
 
+// summaryVersion is that of the lines of a file, which says it first. A file without it is of version 1.
+const summaryVersion = 1
+
 // saved is one line of a file: one of its fields is there.
 type saved struct {
+	Version int      `json:"v,omitempty"`
 	Point   *Point   `json:"point,omitempty"`
 	Telling *Telling `json:"told,omitempty"`
 	Life    *Life    `json:"life,omitempty"` // the last one of a machine holds

@@ -16,6 +16,12 @@ import (
 // Load takes in what an earlier process has kept, as far as it is later than a time and older than what is noted here. Lines that cannot be read are left out.
 func (t *Timeline) Load(r io.Reader, since time.Time) error {
 	k, err := readSaved(r, since)
+	t.load(k)
+	return err
+}
+
+// load takes in what was kept, as far as it is older than what is noted here.
+func (t *Timeline) load(k kept) {
 	t.noting.Lock()
 	defer t.noting.Unlock()
 	t.mu.Lock()
@@ -43,7 +49,6 @@ func (t *Timeline) Load(r io.Reader, since time.Time) error {
 		}
 	}
 	t.forget(t.until)
-	return err
 }
 
 // kept is what a file holds.
@@ -53,22 +58,30 @@ type kept struct {
 	left   []leaver
 	gaps   []Gap
 	lives  map[string]Life
+	unread int // lines that are damaged or not whole
+	first  int // the number of the first of them
 }
 
 func readSaved(r io.Reader, since time.Time) (kept, error) {
 	k := kept{lives: map[string]Life{}}
 	lines := bufio.NewReaderSize(r, 1<<20)
-	for {
+	for n := 1; ; n++ {
 		raw, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			break // what follows the last end of a line is not whole
-		}
-		if err != nil {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return k, err
 		}
+		if len(raw) == 0 {
+			break
+		}
 		var s saved
-		if json.Unmarshal(raw, &s) != nil {
+		if err != nil || json.Unmarshal(raw, &s) != nil { // what follows the last end of a line is not whole
+			if k.unread++; k.unread == 1 {
+				k.first = n
+			}
 			continue
+		}
+		if s.Version > summaryVersion {
+			return k, &otherVersionError{s.Version}
 		}
 		switch {
 		case s.Point != nil && s.Point.Time.After(since):
@@ -136,6 +149,9 @@ func (ls *lives) load(all map[string]Life, first time.Time) {
 		l.Spans = nil
 		for _, s := range of.Spans {
 			if kind := slices.Index(kinds, s.Kind); kind >= 0 && (first.IsZero() || s.From.Before(first)) {
+				if !first.IsZero() && s.To.After(first) {
+					s.To = first
+				}
 				l.spans = append(l.spans, stretch{second(s.From), second(s.To), uint8(kind), s.What}) //nolint:gosec // there are seven
 			}
 		}

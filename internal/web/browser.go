@@ -239,7 +239,7 @@ func (s *Server) timePage(r request) answered {
 		now = c.Seen.Time
 	}
 	q := r.URL.Query()
-	return answered{http.StatusOK, "time", "Time", page.NewTime(r.frame, s.timeline(), now, page.ChooseRange(q.Get("range")), r.cycle.view(), q.Get("all") != "")}
+	return answered{http.StatusOK, "time", "Time", s.inTime(page.NewTime(r.frame, s.timeline(), now, page.ChooseRange(q.Get("range")), r.cycle.view(), q.Get("all") != ""))}
 }
 
 func (s *Server) azurePage(r request) answered {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice.dev/sluice/internal/web/page"
 	"sluice.dev/sluice/journal"
 )
 
@@ -61,4 +62,12 @@ func (m *visited) keep(at string, entry journal.Entry) *cycle {
 	c := &cycle{Entry: &entry}
 	m.order, m.read[at] = append(m.order, at), c
 	return c
+}
+
+// inTime says on the page of the past where that is kept in memory alone.
+func (s *Server) inTime(t page.Time) page.Time {
+	if s.options.Past == nil {
+		t.Detail += " A restart forgets all this, and no cycle can be opened, until sluice run has --journal=FILE."
+	}
+	return t
 }

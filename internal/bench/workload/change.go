@@ -76,3 +76,29 @@ func Reread(g *cluster.Group, at time.Time) *cluster.Group {
 	}
 	return &again
 }
+
+// Split has the machines of the world's groups form so many groups, each with machines of one of those.
+func (w *World) Split(into int) {
+	nodes := map[string]*corev1.Node{}
+	for _, n := range w.Nodes {
+		nodes[n.Spec.ProviderID] = n
+	}
+	var split []*cluster.Group
+	for i, g := range w.Groups {
+		parts := into/len(w.Groups) + min(1, max(0, into%len(w.Groups)-i))
+		for k := range parts {
+			part := *g
+			part.ID, part.Instances = cluster.GroupID(fmt.Sprintf("%s-%d", g.ID, k)), nil
+			for j := k; j < len(g.Instances); j += parts {
+				in := g.Instances[j]
+				n := nodes[in.ProviderID]
+				in.Group, in.ProviderID = part.ID, strings.Replace(in.ProviderID, "/"+string(g.ID)+"/", "/"+string(part.ID)+"/", 1)
+				n.Spec.ProviderID = in.ProviderID
+				part.Instances = append(part.Instances, in)
+			}
+			part.Capacity = len(part.Instances)
+			split = append(split, &part)
+		}
+	}
+	w.Groups = split
+}
