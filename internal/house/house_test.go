@@ -95,13 +95,13 @@ var rooms = map[string][]string{
 	"internal/expander":               {"cluster"},
 	"internal/actuate":                {"cloud", "cluster", "fleet", "guard", "internal/ledger", "internal/expander", "internal/kube", "plan", "plan/action", "plan/memory", "policy", "reason"},
 	"internal/agent":                  {"cluster", "guard", "internal/imds", "internal/kube"},
-	"internal/report":                 {"cluster", "journal", "plan", "plan/action", "plan/grow", "plan/memory", "policy", "reason"},
+	"internal/report":                 {"cluster", "journal", "plan", "plan/action", "plan/grow", "plan/memory", "policy", "reason", "scheduling"},
 	"internal/doctor":                 {"cluster"},
 	"internal/timeline":               {"cluster", "internal/history", "internal/report", "journal", "plan/action", "plan/memory", "plan/node", "policy", "reason"},
 	"internal/top":                    {"internal/history", "internal/report", "internal/timeline", "internal/view", "journal", "plan/action", "reason"},
 	"internal/view":                   {"cluster", "internal/report", "journal", "plan/action", "policy", "reason", "scheduling"},
 	"internal/web":                    {"cluster", "internal/report", "internal/timeline", "internal/view", "internal/web/page", "journal", "plan", "plan/action", "plan/memory", "reason"},
-	"internal/web/page":               {"cluster", "internal/report", "internal/timeline", "internal/view", "journal", "plan/action", "reason", "scheduling"},
+	"internal/web/page":               {"cluster", "internal/report", "internal/timeline", "internal/view", "journal", "plan/action", "plan/memory", "reason", "scheduling"},
 	"internal/history":                {"journal"},
 	"internal/progress":               {}, // of any work
 	"internal/app": {

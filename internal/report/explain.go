@@ -27,6 +27,7 @@ type Explanation struct {
 	Related  []action.Verdict `json:"related,omitempty"`   // about what it runs on, belongs to or waits for
 	Machine  *Diagnosis       `json:"diagnosis,omitempty"` // what a machine says that does not become a node
 	Evidence []Evidence       `json:"evidence,omitempty"`  // what is known of the groups involved, and since when
+	Choices  []Choice         `json:"choices,omitempty"`   // of a pod for which a group grows: that group, and what the others would have cost
 	Changes  []Change         `json:"changes,omitempty"`   // what would let a node or a machine go that stays, one for each reason that keeps it
 	Ends     []End            `json:"ends,omitempty"`      // what the subject waits for: times first, the earliest before all, then events
 	Gone     time.Time        `json:"gone,omitzero"`       // the last cycle of the journal, which knows no such thing; zero where the explained one is that
@@ -110,6 +111,9 @@ func NewExplanation(entry journal.Entry, about reason.Ref) (Explanation, error) 
 			x.Evidence = append(x.Evidence, evidenceOf(entry, g))
 			x.relate(reason.Group(string(g.ID)))
 		}
+	}
+	if about.Kind == reason.KindPod {
+		x.Choices = choices(entry, podsByKey(entry)[about.Name], v, x.verdicts)
 	}
 	x.await(entry)
 	return x, nil

@@ -36,6 +36,13 @@ func (x Explanation) WriteText(w io.Writer) error {
 		p.section("Why")
 		p.reasons(x.Because, x.Subject)
 	}
+	if len(x.Choices) > 0 {
+		p.section("What a machine of each group costs")
+		for _, c := range x.Choices {
+			p.row(string(c.Group), c.Cost(), c.words())
+		}
+		p.flush()
+	}
 	if len(x.Changes) > 0 {
 		p.section("What would change it")
 		for _, c := range x.Changes {

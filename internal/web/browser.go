@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -281,8 +282,41 @@ func (s *Server) whyPage(r request) answered {
 		return answered{http.StatusInternalServerError, "problem", about.Name, page.Problem{Title: "It cannot be explained.", Text: err.Error()}}
 	}
 	why.History = s.timeline().Tellings(time.Time{}, s.options.Now(), &about, 40)
+	s.remember(&why, about)
 	why.See(r.frame, s.timeline())
 	return answered{http.StatusOK, "why", about.Name, why}
+}
+
+// remember adds what an earlier cycle knew: why a pod's machine is of this group, and what the guard looked at before a machine was deleted.
+func (s *Server) remember(why *page.Why, about reason.Ref) {
+	wanted := ""
+	switch deleted := func(c page.Checked) bool { return c.Sent("DeleteInstances", "ParkInstances") }; {
+	case about.Kind == reason.KindPod && len(why.Choices) == 0 && len(why.Misses) == 0:
+		wanted = report.ToldScaleUp
+	case (about.Kind == reason.KindNode || about.Kind == reason.KindInstance) && !slices.ContainsFunc(why.Checked, deleted):
+		wanted = report.ToldScaleDown
+	}
+	if wanted == "" {
+		return
+	}
+	for _, t := range why.History {
+		if t.Kind != wanted {
+			continue
+		}
+		c, err := s.past(t.Time.UTC().Format(time.RFC3339Nano))
+		if err != nil || c.Cycle != t.Cycle {
+			return // without the journal of then the page says less
+		}
+		if wanted == report.ToldScaleUp {
+			if then, err := report.NewExplanation(*c.Entry, about); err == nil && len(then.Choices) > 0 {
+				why.Choices, why.Chosen = then.Choices, c.Seen.Time
+				return
+			}
+		} else if checked := page.CheckedOf(*c.Entry, about); len(checked) > 0 {
+			why.Checked = append(why.Checked, checked...)
+			return
+		}
+	}
 }
 
 // gone is the last cycle that knew a thing which is gone, where that is remembered and can be read.

@@ -110,7 +110,7 @@ type Problem struct {
 }
 
 var functions = template.FuncMap{
-	"clock": clock, "until": until, "since": since, "usd": usd, "plural": plural, "text": text, "dict": dict,
+	"clock": clock, "until": until, "since": since, "usd": usd, "price": price, "span": Span, "plural": plural, "text": text, "dict": dict,
 	"bar": bar, "tile": tile, "density": density, "legend": legend, "needfree": needFree, "share": share, "add": func(a, b int) int { return a + b },
 	"outcome": outcome, "why": path, "ref": func(kind string, name any) reason.Ref {
 		return reason.Ref{Kind: reason.Kind(kind), Name: fmt.Sprint(name)}
@@ -197,6 +197,14 @@ func usd(v *float64) string {
 		return "unknown"
 	}
 	return Money(*v)
+}
+
+// price is what one machine costs, and the word where it is unknown.
+func price(v *float64) string {
+	if v == nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.3f", *v)
 }
 
 // Money is a sum in USD, with thousands apart.

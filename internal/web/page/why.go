@@ -14,6 +14,7 @@ import (
 	"sluice.dev/sluice/internal/timeline"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/reason"
 	"sluice.dev/sluice/scheduling"
 )
@@ -26,9 +27,14 @@ type Why struct {
 	Command string
 	Because []reason.Reason // those that [Why.Misses] does not show
 	Misses  []Miss          // by group, nearest first
+	Changes []report.End    // what would let it go, with the time where time alone does it
+	Ends    []report.End    // what it waits for besides
 	Asks    []Pair          // of a pod
 	Timers  []Pair
 	Deeds   []report.Deed
+	Checked []Checked       // what the guard looked at before its last write about it
+	Choices []report.Choice // of a pod for which a group grew
+	Chosen  time.Time       // when they were compared, zero for the cycle that is shown
 	History []timeline.Telling // newest first
 	Life    template.HTML
 }
@@ -66,12 +72,65 @@ func explained(entry journal.Entry, x report.Explanation) Why {
 	if !x.Gone.IsZero() {
 		w.Command += " --at " + x.Time.UTC().Format(time.RFC3339)
 	}
-	w.Because = x.Because
+	w.Because, w.Checked, w.Choices = x.Because, CheckedOf(entry, x.Subject), x.Choices
+	w.Changes, w.Ends = waits(x)
 	if x.Subject.Kind == reason.KindPod {
 		w.Misses, w.Because = misses(x.Because)
 		w.pod(entry)
 	}
 	return w
+}
+
+// waits parts what ends the waits of a thing from what would change that it stays. Most of the latter are both, and are said once.
+func waits(x report.Explanation) (changes, ends []report.End) {
+	ends = slices.Clone(x.Ends)
+	for _, c := range x.Changes {
+		change := report.End{About: x.Subject, Code: c.Code, What: c.What}
+		ends = slices.DeleteFunc(ends, func(e report.End) bool {
+			again := e.What == c.What
+			if again && e.Code == c.Code && change.At.IsZero() {
+				change.At = e.At
+			}
+			return again
+		})
+		changes = append(changes, change)
+	}
+	return changes, ends
+}
+
+// Checked is a write with what the guard looked at before it.
+type Checked struct {
+	report.Deed
+	Age    time.Duration // of the list that the decision rested on, when the write was answered
+	Listed bool          // there was such a list
+	Time   time.Time     // of the cycle
+}
+
+// Refused is why the guard did not let it through, "" where it did.
+func (c Checked) Refused() string {
+	if c.Status() != memory.Refused {
+		return ""
+	}
+	if c.Result.Reason != nil {
+		return c.Result.Reason.Sentence()
+	}
+	return c.Result.Message
+}
+
+// CheckedOf are the writes about a thing in a cycle that the guard has looked at, and that take something away.
+func CheckedOf(entry journal.Entry, about reason.Ref) (all []Checked) {
+	for _, d := range report.Deeds(entry) {
+		named := about.Kind == reason.KindNode && d.Node == about.Name || about.Kind == reason.KindInstance && string(d.Group)+"/"+string(d.Instance) == about.Name
+		if !named || len(d.Checks()) == 0 && d.Status() != memory.Refused {
+			continue
+		}
+		c := Checked{Deed: d, Time: entry.Seen.Time}
+		if g := entry.Seen.Group(d.Group); g != nil && !g.Read.At.IsZero() {
+			c.Age, c.Listed = d.Result.At.Sub(g.Read.At), true
+		}
+		all = append(all, c)
+	}
+	return all
 }
 
 // See adds what is remembered of a machine's life.

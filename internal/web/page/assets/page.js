@@ -41,11 +41,13 @@
   // Live.
   let reading = false, again = false, last = 0, announced = 0;
   const keep = (fresh) => {
-    const busy = document.activeElement, lists = all('[data-key]');
+    const busy = document.activeElement, names = (of) => all('#main [data-key]', of).map((e) => e.dataset.key).sort().join();
     const sentence = $('h1') && $('h1').textContent;
-    const byKey = new Map(all('[data-key]', fresh).map((e) => [e.dataset.key, e]));
+    const parts = (of) => names(document) === names(fresh) ? all('[data-key]', of) : [$('#main', of), ...all('[data-key]', of).filter((e) => !e.closest('#main'))]; // one came or went
+    const name = (e) => e.dataset.key || e.id;
+    const lists = parts(document), byKey = new Map(parts(fresh).map((e) => [name(e), e]));
     lists.forEach((e) => {
-      const other = byKey.get(e.dataset.key);
+      const other = byKey.get(name(e));
       if (!other || e.outerHTML === other.outerHTML || e.dataset.raw === other.outerHTML) return;
       const raw = other.outerHTML, inside = busy && e.contains(busy), selected = String(getSelection()) && e.contains(getSelection().anchorNode);
       if (selected) return; // somebody copies
@@ -66,7 +68,7 @@
     reading = true;
     try {
       const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
-      if (!answer.ok) throw new Error(answer.status);
+      if (!answer.ok && answer.status !== 404) throw new Error(answer.status); // what is not found is an answer of a live server
       keep(new DOMParser().parseFromString(await answer.text(), 'text/html'));
       const page = document.documentElement.dataset;
       last = Date.now(); alive(Date.now() + offset - Date.parse(page.time) <= Number(page.stale));
