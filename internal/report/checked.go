@@ -77,4 +77,6 @@ func (d Deed) Checks() []Check {
 }
 
 // Sent says whether the deed is one of these kinds and was let through.
-func (d Deed) Sent(kinds ...string) bool { return slices.Contains(kinds, d.Action) && len(d.Checks()) > 0 }
+func (d Deed) Sent(kinds ...string) bool {
+	return slices.Contains(kinds, d.Action) && len(d.Checks()) > 0
+}

@@ -110,7 +110,7 @@ type Problem struct {
 }
 
 var functions = template.FuncMap{
-	"clock": clock, "until": until, "since": since, "usd": usd, "price": price, "span": Span, "plural": plural, "text": text, "dict": dict,
+	"clock": clock, "until": until, "since": since, "usd": usd, "price": price, "span": Span, "thousands": thousands, "percent": percent, "plural": plural, "text": text, "dict": dict,
 	"bar": bar, "tile": tile, "density": density, "legend": legend, "needfree": needFree, "share": share, "add": func(a, b int) int { return a + b },
 	"outcome": outcome, "why": path, "ref": func(kind string, name any) reason.Ref {
 		return reason.Ref{Kind: reason.Kind(kind), Name: fmt.Sprint(name)}
@@ -209,8 +209,16 @@ func price(v *float64) string {
 
 // Money is a sum in USD, with thousands apart.
 func Money(v float64) string {
-	s := fmt.Sprintf("%.2f", v)
-	for i := len(s) - 6; i > 0 && s[i-1] != '-'; i -= 3 {
+	whole, part, _ := strings.Cut(fmt.Sprintf("%.2f", v), ".")
+	return apart(whole) + "." + part
+}
+
+// thousands is a whole number with thousands apart.
+func thousands(n any) string { return apart(fmt.Sprint(n)) }
+
+// apart parts digits in threes from the right.
+func apart(s string) string {
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
@@ -220,7 +228,7 @@ func plural(n int, word string) string {
 	if n == 1 {
 		return "1 " + word
 	}
-	return fmt.Sprintf("%d %ss", n, word)
+	return fmt.Sprintf("%s %ss", thousands(n), word)
 }
 
 func percent(share float64) string {

@@ -158,17 +158,17 @@ func class(t view.Tile, by string) string {
 	return "d0"
 }
 
-// density draws a group's machines as squares, a hundred in a full row: one path for each look.
-func density(g view.Group, by string) template.HTML {
+// density draws machines as squares, a hundred in a full row: one path for each look.
+func density(tiles []view.Tile, of, by string) template.HTML {
 	const row, step, side = 100, 6.0, 5.0
 	order := []string{"trouble", "silent", "d3", "d2", "d1", "d0", "held", "idle", "leaves", "coming", "parked"}
 	counts := map[string]int{}
-	for _, t := range g.Tiles {
+	for _, t := range tiles {
 		counts[class(t, by)]++
 	}
-	rows := (len(g.Tiles) + row - 1) / row
+	rows := (len(tiles) + row - 1) / row
 	var d drawing
-	d.put(`<svg width="100%%" viewBox="0 0 %g %g" role="img" aria-label="%s">`, row*step, math.Max(1, float64(rows))*step, html.EscapeString(fmt.Sprintf("%d machines of group %s", len(g.Tiles), g.ID)))
+	d.put(`<svg width="100%%" viewBox="0 0 %g %g" role="img" aria-label="%s">`, row*step, math.Max(1, float64(rows))*step, html.EscapeString(fmt.Sprintf("%d machines of %s", len(tiles), text(of))))
 	i := 0
 	for _, look := range order {
 		if counts[look] == 0 {

@@ -32,9 +32,9 @@ type Why struct {
 	Asks    []Pair          // of a pod
 	Timers  []Pair
 	Deeds   []report.Deed
-	Checked []Checked       // what the guard looked at before its last write about it
-	Choices []report.Choice // of a pod for which a group grew
-	Chosen  time.Time       // when they were compared, zero for the cycle that is shown
+	Checked []Checked          // what the guard looked at before its last write about it
+	Choices []report.Choice    // of a pod for which a group grew
+	Chosen  time.Time          // when they were compared, zero for the cycle that is shown
 	History []timeline.Telling // newest first
 	Life    template.HTML
 }

@@ -43,7 +43,8 @@
   const keep = (fresh) => {
     const busy = document.activeElement, names = (of) => all('#main [data-key]', of).map((e) => e.dataset.key).sort().join();
     const sentence = $('h1') && $('h1').textContent;
-    const parts = (of) => names(document) === names(fresh) ? all('[data-key]', of) : [$('#main', of), ...all('[data-key]', of).filter((e) => !e.closest('#main'))]; // one came or went
+    const typing = busy && busy.tagName === 'INPUT';
+    const parts = (of) => typing || names(document) === names(fresh) ? all('[data-key]', of) : [$('#main', of), ...all('[data-key]', of).filter((e) => !e.closest('#main'))]; // one came or went
     const name = (e) => e.dataset.key || e.id;
     const lists = parts(document), byKey = new Map(parts(fresh).map((e) => [name(e), e]));
     lists.forEach((e) => {
