@@ -40,6 +40,8 @@ type Explanation struct {
 type Change struct {
 	Code reason.Code `json:"code"`
 	What string      `json:"what"` // one clause
+
+	Said reason.Words `json:"-"` // What, in pieces
 }
 
 // changes are the remedies of the reasons that keep a node or a machine.
@@ -49,7 +51,7 @@ func (x *Explanation) changes() (all []Change) {
 	}
 	for _, r := range x.Because {
 		if what := r.Remedy(); what != "" {
-			all = append(all, Change{r.Code, what})
+			all = append(all, Change{r.Code, what, r.RemedyWords()})
 		}
 	}
 	return all

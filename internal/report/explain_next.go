@@ -18,6 +18,8 @@ type End struct {
 	Code  reason.Code `json:"code"`           // of the reason that is waited out, or of the action that is tried again
 	At    time.Time   `json:"at,omitzero"`    // zero for an event
 	What  string      `json:"what"`           // what happens then, or the event, in one clause
+
+	Said reason.Words `json:"-"` // What, in pieces
 }
 
 func (e End) sentence(subject reason.Ref, now time.Time) string {
@@ -41,12 +43,12 @@ func (x *Explanation) await(entry journal.Entry) {
 	}
 	for _, r := range x.Because {
 		if at, what := r.Ends(now); what != "" && !aborted[r.Code] {
-			x.Ends = append(x.Ends, End{cmp.Or(r.About, x.Subject), r.Code, at, what})
+			x.Ends = append(x.Ends, End{cmp.Or(r.About, x.Subject), r.Code, at, what, r.EndsWords()})
 		}
 	}
 	for _, d := range x.Deeds {
 		if d.Status() == memory.Failed || d.Status() == memory.Refused || d.Status() == memory.Deferred {
-			x.Ends = append(x.Ends, End{x.Subject, d.Because.Code, time.Time{}, "the next cycle decides anew: " + d.Sentence})
+			x.Ends = append(x.Ends, again("the next cycle decides anew: "+d.Sentence, x.Subject, d.Because.Code))
 		}
 	}
 	if x.Subject.Kind == reason.KindGroup {
@@ -69,6 +71,11 @@ func (x *Explanation) await(entry journal.Entry) {
 	}
 }
 
+// again is the end of a wait for the next cycle.
+func again(what string, about reason.Ref, code reason.Code) End {
+	return End{About: about, Code: code, What: what, Said: reason.Plain(what)}
+}
+
 // nextStep is the earliest time at which a node or a machine of the group goes on by itself.
 func (x *Explanation) nextStep(now time.Time) (first End, found bool) {
 	for _, v := range x.Related {
@@ -80,7 +87,7 @@ func (x *Explanation) nextStep(now time.Time) (first End, found bool) {
 				continue
 			}
 			if at, what := r.Ends(now); !at.IsZero() && (!found || at.Before(first.At)) {
-				first, found = End{v.Subject, r.Code, at, what}, true
+				first, found = End{v.Subject, r.Code, at, what, r.EndsWords()}, true
 			}
 		}
 	}

@@ -55,3 +55,29 @@ func Phrases(because []reason.Reason, subject reason.Ref) string {
 	}
 	return strings.Join(parts, "; ")
 }
+
+// Words are the pieces of [Phrase].
+func Words(r reason.Reason, subject reason.Ref) reason.Words {
+	w := r.Words()
+	if led, is := strings.CutSuffix(Phrase(r, subject), w.String()); is && led != "" {
+		w = append(reason.Plain(led), w...)
+	}
+	return w
+}
+
+// WordsOf are the pieces of [Phrases].
+func WordsOf(because []reason.Reason, subject reason.Ref) (all reason.Words) {
+	last := subject
+	for i, r := range because {
+		if i > 0 {
+			all = append(all, reason.Piece{Text: "; "})
+		}
+		if r.About == last {
+			all = append(all, r.Words()...)
+		} else {
+			all = append(all, Words(r, subject)...)
+		}
+		last = r.About
+	}
+	return all
+}

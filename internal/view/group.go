@@ -27,6 +27,7 @@ type Group struct {
 
 	Outcome action.Outcome `json:"outcome"`
 	Why     string         `json:"why"`               // the most telling reasons
+	Said    reason.Words   `json:"-"`                 // Why, in pieces
 	Until   time.Time      `json:"until,omitzero"`    // when that ends by itself
 	Trouble bool           `json:"trouble,omitempty"` // it may not do what it should
 	Bad     bool           `json:"bad,omitempty"`     // it, or machines of it, do not answer
@@ -103,6 +104,7 @@ func (l *looked) group(g *cluster.Group) Group {
 		ID: g.ID, Size: g.Size, Spot: g.Spot, Zones: g.Zones, Min: g.Min, Max: g.Max, Outcome: v.Outcome, Why: report.Phrases(v.Because[:min(2, len(v.Because))], about),
 		Price: g.PriceUSDPerHour, ReadAt: g.Read.At, Complete: g.Read.Complete, Problem: g.Problem, Tiles: []Tile{},
 	}
+	out.Said = report.WordsOf(v.Because[:min(2, len(v.Because))], about)
 	if !g.Read.At.IsZero() {
 		out.Age = l.now.Sub(g.Read.At)
 	}

@@ -107,7 +107,11 @@ func (l *looked) needs(groups []Group) []Need {
 			n := l.need(v, v.Because[max(0, i)])
 			if t.State == Silent {
 				if n.Bad = true; i < 0 { // what keeps the node says nothing of its silence
-					n.Code, n.Cause = reason.NodeNotReady, fmt.Sprintf("Its kubelet does not report, or not that it is Ready, since %s. It stays: %s.", report.Clock(t.Since), report.Phrase(v.Because[0], v.Subject))
+					n.Code = reason.NodeNotReady
+					n.Said = slices.Concat(reason.Plain("Its kubelet does not report, or not that it is Ready, since "), reason.Words{{Name: "until", Text: report.Clock(t.Since)}},
+						reason.Plain(". It stays: "), report.Words(v.Because[0], v.Subject), reason.Plain("."))
+					n.Cause = n.Said.String()
+					n.Helps = nil
 					n.Remedy = "look at its kubelet, its network and its machine in Azure; when its work is lost for certain: sluice acknowledge " + string(g.ID)
 				}
 			}
@@ -149,14 +153,16 @@ func (l *looked) stuck(v action.Verdict) Need {
 	for _, r := range v.Because {
 		switch {
 		case r.Code == reason.CouldHold && n.Remedy == "":
-			n.Remedy = report.Phrase(r, v.Subject)
+			n.Remedy, n.Helps = report.Phrase(r, v.Subject), report.Words(r, v.Subject)
 		case r.Code != reason.CouldHold && len(causes) < told:
 			causes = append(causes, r)
 		}
 	}
-	n.Cause = sentence(report.Phrases(causes, v.Subject))
+	n.Said = full(report.WordsOf(causes, v.Subject))
+	n.Cause = n.Said.String()
 	if n.Remedy == "" {
-		_, n.Remedy = v.Because[0].Ends(l.now)
+		n.Helps = v.Because[0].EndsWords()
+		n.Remedy = n.Helps.String()
 	}
 	return n
 }
@@ -165,7 +171,7 @@ func (l *looked) stuck(v action.Verdict) Need {
 func (l *looked) need(v action.Verdict, r reason.Reason) Need {
 	n := Need{
 		About: v.Subject, Code: r.Code, Title: string(v.Subject.Kind) + " " + v.Subject.Name, Bad: troubles[r.Code].bad,
-		Cause: sentence(report.Phrase(r, v.Subject)), Remedy: r.Remedy(), Command: "sluice explain " + string(v.Subject.Kind) + " " + v.Subject.Name,
+		Said: full(report.Words(r, v.Subject)), Helps: r.RemedyWords(), Command: "sluice explain " + string(v.Subject.Kind) + " " + v.Subject.Name,
 	}
 	switch v.Subject.Kind {
 	case reason.KindNode:
@@ -200,18 +206,33 @@ func (l *looked) need(v action.Verdict, r reason.Reason) Need {
 			n.Title = string(v.Subject.Kind) + " " + v.Subject.Name + " cannot be managed"
 		}
 	}
-	if n.Remedy == "" {
-		_, n.Remedy = r.Ends(l.now)
+	if len(n.Helps) == 0 {
+		n.Helps = r.EndsWords()
 	}
 	for _, r := range v.Because {
 		if r.Code == reason.MachineDiagnosed {
-			n.Cause, n.Remedy = n.Cause+" "+sentence(report.Phrase(r, v.Subject)), r.Remedy()
+			n.Said, n.Helps = slices.Concat(n.Said, reason.Plain(" "), full(report.Words(r, v.Subject))), r.RemedyWords()
 		}
 		if at, _ := r.Ends(l.now); !at.IsZero() && (n.Until.IsZero() || at.Before(n.Until)) {
 			n.Until = at
 		}
 	}
+	n.Cause, n.Remedy = n.Said.String(), n.Helps.String()
 	return n
+}
+
+// full is a clause as a sentence: see [sentence].
+func full(w reason.Words) reason.Words {
+	whole := sentence(w.String())
+	if len(w) == 0 || whole == "" {
+		return w
+	}
+	w = slices.Clone(w)
+	w[0].Text = whole[:len(w[0].Text)] // which differs by its first letter
+	if last := &w[len(w)-1]; !strings.HasSuffix(last.Text, ".") {
+		w = append(w, reason.Piece{Text: "."})
+	}
+	return w
 }
 
 // sentence ends a clause, and begins it with a capital letter where it begins with a plain word.

@@ -47,16 +47,18 @@ type Now struct {
 
 // Need is one thing that a person has to look at.
 type Need struct {
-	About   reason.Ref  `json:"about,omitzero"`
-	Code    reason.Code `json:"code"`
-	Title   string      `json:"title"`            // the thing and what is the matter
-	Cause   string      `json:"cause"`            // with the numbers that were compared
-	Remedy  string      `json:"remedy,omitempty"` // "" where nothing is known to help
-	Command string      `json:"command"`          // to paste
-	Since   time.Time   `json:"since,omitzero"`
-	Until   time.Time   `json:"until,omitzero"` // when it ends without anybody, zero for never
-	Bad     bool        `json:"bad,omitempty"`  // something does not answer, so that work may be lost or nothing is managed
-	More    int         `json:"more,omitempty"` // things that are alike beside this one
+	About   reason.Ref   `json:"about,omitzero"`
+	Code    reason.Code  `json:"code"`
+	Title   string       `json:"title"`            // the thing and what is the matter
+	Cause   string       `json:"cause"`            // with the numbers that were compared
+	Remedy  string       `json:"remedy,omitempty"` // "" where nothing is known to help
+	Command string       `json:"command"`          // to paste
+	Said    reason.Words `json:"-"`                // Cause, in pieces
+	Helps   reason.Words `json:"-"`                // Remedy, in pieces
+	Since   time.Time    `json:"since,omitzero"`
+	Until   time.Time    `json:"until,omitzero"` // when it ends without anybody, zero for never
+	Bad     bool         `json:"bad,omitempty"`  // something does not answer, so that work may be lost or nothing is managed
+	More    int          `json:"more,omitempty"` // things that are alike beside this one
 }
 
 // Waiting are pods that wait for the same.
@@ -64,6 +66,7 @@ type Waiting struct {
 	Outcome  action.Outcome `json:"outcome"`
 	Code     reason.Code    `json:"code"`
 	Sentence string         `json:"sentence"`
+	Said     reason.Words   `json:"-"` // Sentence, in pieces
 	Pods     int            `json:"pods"`
 	First    string         `json:"first"` // the one that has waited longest, "namespace/name"
 	Since    time.Time      `json:"since,omitzero"`
@@ -79,10 +82,11 @@ type Step struct {
 
 // Stay are nodes that stay for the same reason.
 type Stay struct {
-	Code  reason.Code `json:"code"`
-	Nodes int         `json:"nodes"`
-	First string      `json:"first"` // the name of one
-	Why   string      `json:"why"`   // of that one
+	Code  reason.Code  `json:"code"`
+	Nodes int          `json:"nodes"`
+	First string       `json:"first"` // the name of one
+	Why   string       `json:"why"`   // of that one
+	Said  reason.Words `json:"-"`     // Why, in pieces
 }
 
 // Lost are nodes that fell silent, or lost their objects, together: none of their machines is removed (S-43).
@@ -225,7 +229,7 @@ func (l *looked) waiting() (all []Waiting, pods, stuck int) {
 		if !known {
 			i = len(all)
 			at[key] = i
-			all = append(all, Waiting{Outcome: v.Outcome, Code: why.Code, Sentence: report.Phrase(v.Because[0], v.Subject), First: v.Subject.Name, Since: l.waitsSince(v.Subject)})
+			all = append(all, Waiting{Outcome: v.Outcome, Code: why.Code, Sentence: report.Phrase(v.Because[0], v.Subject), Said: report.Words(v.Because[0], v.Subject), First: v.Subject.Name, Since: l.waitsSince(v.Subject)})
 		}
 		all[i].Pods++
 		if since := l.waitsSince(v.Subject); !since.IsZero() && since.Before(all[i].Since) {
@@ -326,7 +330,7 @@ func (l *looked) stays() (all []Stay) {
 		if !known {
 			i = len(all)
 			at[why.Code] = i
-			all = append(all, Stay{Code: why.Code, First: v.Subject.Name, Why: report.Phrase(why, v.Subject)})
+			all = append(all, Stay{Code: why.Code, First: v.Subject.Name, Why: report.Phrase(why, v.Subject), Said: report.Words(why, v.Subject)})
 		}
 		all[i].Nodes++
 	}

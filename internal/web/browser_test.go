@@ -48,7 +48,7 @@ func TestEveryPageIsThere(t *testing.T) {
 	s := shown()
 	for address, words := range map[string][]string{
 		"/":                            {"Nothing needs you", "agents", "cycle 8"},
-		"/?level=memory&state=busy":       {"agents"},
+		"/?level=memory&state=busy":    {"agents"},
 		"/time":                        {"in the last 24 h", "Lives of machines"},
 		"/time?range=1h":               {"in the last 1 h"},
 		"/why":                         {"Ask why", "default/web-0"},

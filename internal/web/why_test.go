@@ -86,7 +86,7 @@ func TestWhatTheGuardCheckedStandsOnTheNodesPage(t *testing.T) {
 	seen := *e.Seen
 	seen.Time = noon.Add(time.Minute)
 	later.Seen = &seen
-	has(t, rememberedBy(e), "/why/node/agents-0", "What the guard checked", "S-11", "2 s old", "not", "refused:")
+	has(t, rememberedBy(e), "/why/node/agents-0", "What the guard checked", "S-11", "2 seconds old", "not", "refused:")
 	has(t, rememberedBy(e, later), "/why/node/agents-0", "What the guard checked", "S-11")
 	no := reason.New(reason.MachineNotListed, node)
 	e.Results = []memory.Result{{Status: memory.Refused, At: noon, Property: "S-11", Reason: &no}}

@@ -301,11 +301,15 @@ type Column struct {
 func (f Fleet) Columns() (all []Column) {
 	for _, c := range [][2]string{{"name", "Name"}, {"group", "Group"}, {"zone", "Zone"}, {"state", "State"}, {"cpu", "CPU"}, {"memory", "Memory"}, {"pods", "Pods"}, {"jobs", "Jobs"}, {"until", "Until"}} {
 		one := Column{Word: c[1], Address: f.Choose("sort", c[0]), Numbers: c[0] == "cpu" || c[0] == "memory" || c[0] == "pods" || c[0] == "jobs"}
+		way := []string{"ascending", "descending"}
+		if one.Numbers { // of which people look for the highest
+			slices.Reverse(way)
+		}
 		switch {
 		case f.Sort == c[0], f.Sort == "" && c[0] == "state":
-			one.Sort, one.Address = "ascending", f.Choose("sort", "-"+c[0])
+			one.Sort, one.Address = way[0], f.Choose("sort", "-"+c[0])
 		case f.Sort == "-"+c[0]:
-			one.Sort = "descending"
+			one.Sort = way[1]
 		}
 		all = append(all, one)
 	}

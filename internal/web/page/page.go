@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,7 +111,7 @@ type Problem struct {
 }
 
 var functions = template.FuncMap{
-	"clock": clock, "until": until, "since": since, "usd": usd, "price": price, "span": Span, "thousands": thousands, "percent": percent, "plural": plural, "text": text, "dict": dict,
+	"clock": clock, "until": until, "since": since, "usd": usd, "price": price, "span": Span, "said": said, "lasting": lasting, "amount": amount, "zones": zones, "thousands": thousands, "percent": percent, "plural": plural, "text": text, "dict": dict,
 	"bar": bar, "tile": tile, "density": density, "legend": legend, "needfree": needFree, "share": share, "add": func(a, b int) int { return a + b },
 	"outcome": outcome, "why": path, "ref": func(kind string, name any) reason.Ref {
 		return reason.Ref{Kind: reason.Kind(kind), Name: fmt.Sprint(name)}
@@ -236,6 +237,17 @@ func percent(share float64) string {
 		return "none"
 	}
 	return fmt.Sprintf("%.0f %%", share*100)
+}
+
+// zones are the names of zones, the ends alone of those that begin as the first one does: westeurope-1, -2, -3.
+func zones(all []string) []string {
+	out := slices.Clone(all)
+	for i := 1; i < len(all); i++ {
+		if cut := strings.LastIndexByte(all[0], '-'); cut > 0 && strings.HasPrefix(all[i], all[0][:cut+1]) {
+			out[i] = all[i][cut:]
+		}
+	}
+	return out
 }
 
 // outcome is a group's state as a sign and words.

@@ -7,7 +7,6 @@ import (
 	"html/template"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -203,11 +202,11 @@ func strip(f Frame, points []timeline.Point, gaps []timeline.Gap, from, to time.
 		class string
 		now   string
 	}{
-		{"pods waiting", func(b bucket) float64 { return float64(b.waiting) }, false, "column", strconv.Itoa(last.Waiting)},
-		{"nodes", func(b bucket) float64 { return float64(b.nodes) }, true, "area", strconv.Itoa(last.Nodes)},
+		{"pods waiting", func(b bucket) float64 { return float64(b.waiting) }, false, "column", thousands(last.Waiting)},
+		{"nodes", func(b bucket) float64 { return float64(b.nodes) }, true, "area", thousands(last.Nodes)},
 		{"USD an hour", func(b bucket) float64 { return b.usd }, true, "area", money(last)},
-		{"came", func(b bucket) float64 { return float64(b.grown) }, false, "column", strconv.Itoa(last.Grown)},
-		{"went", func(b bucket) float64 { return float64(b.removed) }, false, "hollow", strconv.Itoa(last.Removed)},
+		{"came", func(b bucket) float64 { return float64(b.grown) }, false, "column", thousands(last.Grown)},
+		{"went", func(b bucket) float64 { return float64(b.removed) }, false, "hollow", thousands(last.Removed)},
 	}
 	height := float64(len(lanes))*(l.lane+8) + 44
 	d.put(`<svg width="100%%" viewBox="0 0 %g %g" role="group" aria-label="the last %s">`, l.width, height, html.EscapeString(Span(span)))
@@ -224,7 +223,7 @@ func strip(f Frame, points []timeline.Point, gaps []timeline.Gap, from, to time.
 			most = math.Max(most, lane.of(b))
 		}
 		d.say("", 0, base-4, "start", lane.name)
-		d.say("faint", left-6, top+9, "end", strconv.FormatFloat(math.Ceil(most), 'f', -1, 64))
+		d.say("faint", left-6, top+9, "end", thousands(int(math.Ceil(most))))
 		d.say("", l.width-2, base-4, "end", lane.now)
 		d.put(`<line class="axis" x1="%g" y1="%s" x2="%g" y2="%s"/>`, left, number(base), l.width-right, number(base))
 		w := inner / float64(columns)

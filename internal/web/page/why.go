@@ -22,7 +22,7 @@ import (
 // Why is the body of a thing's page: what explain says, drawn.
 type Why struct {
 	X       report.Explanation
-	Title   string
+	Title   reason.Words
 	Is      string
 	Command string
 	Because []reason.Reason // those that [Why.Misses] does not show
@@ -31,6 +31,7 @@ type Why struct {
 	Ends    []report.End    // what it waits for besides
 	Asks    []Pair          // of a pod
 	Timers  []Pair
+	Times   []Moment
 	Deeds   []report.Deed
 	Checked []Checked          // what the guard looked at before its last write about it
 	Choices []report.Choice    // of a pod for which a group grew
@@ -49,6 +50,12 @@ type Miss struct {
 // Pair is a name and a value.
 type Pair struct{ Name, Value string }
 
+// Moment is a name and a time.
+type Moment struct {
+	Name string
+	At   time.Time
+}
+
 // NewWhy is the page of a thing in a cycle; the error is that of [report.NewExplanation].
 func NewWhy(entry journal.Entry, about reason.Ref) (Why, error) {
 	x, err := report.NewExplanation(entry, about)
@@ -60,14 +67,13 @@ func NewWhy(entry journal.Entry, about reason.Ref) (Why, error) {
 
 func explained(entry journal.Entry, x report.Explanation) Why {
 	w := Why{X: x, Is: upper(x.Is) + ".", Deeds: x.Deeds, Command: fmt.Sprintf("sluice explain %s %s", x.Subject.Kind, x.Subject.Name)}
-	w.Title = fmt.Sprintf("%s %s", x.Subject.Kind, x.Subject.Name)
-	switch {
+	switch name := x.Subject.String(); {
 	case x.Outcome == "":
-		w.Title += " needs no decision."
+		w.Title = reason.Plain(name + " needs no decision.")
 	case len(x.Because) > 0:
-		w.Title += ": " + string(x.Outcome) + ". " + upper(report.Phrase(x.Because[0], x.Subject)) + "."
+		w.Title = append(led(name+": "+string(x.Outcome)+". ", report.Words(x.Because[0], x.Subject)), reason.Piece{Text: "."})
 	default:
-		w.Title += ": " + string(x.Outcome) + "."
+		w.Title = reason.Plain(name + ": " + string(x.Outcome) + ".")
 	}
 	if !x.Gone.IsZero() {
 		w.Command += " --at " + x.Time.UTC().Format(time.RFC3339)
@@ -85,7 +91,7 @@ func explained(entry journal.Entry, x report.Explanation) Why {
 func waits(x report.Explanation) (changes, ends []report.End) {
 	ends = slices.Clone(x.Ends)
 	for _, c := range x.Changes {
-		change := report.End{About: x.Subject, Code: c.Code, What: c.What}
+		change := report.End{About: x.Subject, Code: c.Code, What: c.What, Said: c.Said}
 		ends = slices.DeleteFunc(ends, func(e report.End) bool {
 			again := e.What == c.What
 			if again && e.Code == c.Code && change.At.IsZero() {
@@ -106,15 +112,15 @@ type Checked struct {
 	Time   time.Time     // of the cycle
 }
 
-// Refused is why the guard did not let it through, "" where it did.
-func (c Checked) Refused() string {
-	if c.Status() != memory.Refused {
-		return ""
+// Refused is why the guard did not let it through, nil where it did.
+func (c Checked) Refused() reason.Words {
+	switch {
+	case c.Status() != memory.Refused:
+		return nil
+	case c.Result.Reason != nil:
+		return c.Result.Reason.Words()
 	}
-	if c.Result.Reason != nil {
-		return c.Result.Reason.Sentence()
-	}
-	return c.Result.Message
+	return reason.Plain(c.Result.Message)
 }
 
 // CheckedOf are the writes about a thing in a cycle that the guard has looked at, and that take something away.
@@ -143,7 +149,7 @@ func (w *Why) See(f Frame, line *timeline.Timeline) {
 		if w.X.Subject.Kind == reason.KindNode && l.Node == w.X.Subject.Name || string(l.Group) == group && string(l.Instance) == id {
 			w.Life = LifeOf(f, l, f.Time)
 			if l.Why != "" && !l.Gone.IsZero() {
-				w.Title = fmt.Sprintf("%s %s went at %s: %s.", w.X.Subject.Kind, w.X.Subject.Name, l.Gone.UTC().Format("15:04 UTC"), l.Why)
+				w.Title = reason.Words{{Text: w.X.Subject.String() + " went at "}, {Name: "until", Text: l.Gone.UTC().Format(time.RFC3339)}, {Text: ": " + l.Why + "."}}
 			}
 			w.Timers = append(w.Timers, timersOf(l)...)
 		}
@@ -177,7 +183,7 @@ func (w *Why) pod(entry journal.Entry) {
 	asks := scheduling.Requests(p)
 	for _, name := range slices.Sorted(keys(asks)) {
 		q := asks[corev1.ResourceName(name)]
-		w.Asks = append(w.Asks, Pair{name, q.String()})
+		w.Asks = append(w.Asks, Pair{name, amount(q.String())})
 	}
 	if o := p.Owner(); o != nil {
 		w.Asks = append(w.Asks, Pair{"owner", o.Kind + " " + o.Name})
@@ -188,9 +194,9 @@ func (w *Why) pod(entry journal.Entry) {
 	if n := p.Priority(); n != 0 {
 		w.Asks = append(w.Asks, Pair{"priority", fmt.Sprint(n)})
 	}
-	w.Timers = append(w.Timers, Pair{"created", stamp(p.Created())})
+	w.Times = append(w.Times, Moment{"created", p.Created()})
 	if since := p.UnschedulableSince(); !since.IsZero() {
-		w.Timers = append(w.Timers, Pair{"found unschedulable", stamp(since)})
+		w.Times = append(w.Times, Moment{"found unschedulable", since})
 	}
 }
 
@@ -258,8 +264,6 @@ type Found struct {
 	Query string
 	Found []timeline.Found
 }
-
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // upper begins with a capital letter where a plain word begins.
 func upper(s string) string {
