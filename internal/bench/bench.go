@@ -29,6 +29,7 @@ const (
 	Cycle    Part = "cycle"    // joining the snapshot and deciding, as a process that has turned cycles before
 	Watch    Part = "watch"    // a cycle, and before it what the watch does with the objects that changed
 	Past     Part = "past"     // a cycle of the past is read from the journal and explained
+	Page     Part = "page"     // a cycle that is decided is shown to browsers
 	Start    Part = "start"    // all objects are recorded, joined and decided about for the first time
 )
 

@@ -151,6 +151,25 @@ var Rows = []Row{
 			return emptied(workload.Budgeted(workload.NewSteadyWorld(1, nodes(scale))), withinBudgets)
 		},
 	},
+	{
+		Name: "page", Pays: Page, Title: "the page of the steady cluster, once a cycle for all who look",
+		Goal: 30 * time.Millisecond, Limit: 150 * time.Millisecond,
+		Build: func(scale float64) Case { return pageOf(workload.NewSteadyWorld(1, nodes(scale)), 1, "/") },
+	},
+	{
+		Name: "page-list", Pays: Page, Title: "the same as a list that somebody filters",
+		Goal: 30 * time.Millisecond, Limit: 150 * time.Millisecond,
+		Build: func(scale float64) Case {
+			return pageOf(workload.NewSteadyWorld(1, nodes(scale)), 1, "/?by=list&sort=cpu&q=a")
+		},
+	},
+	{
+		Name: "page-viewers", Pays: Page, Title: "one of 50 browsers that look at it in two ways, after the first",
+		Goal: time.Millisecond, Limit: 20 * time.Millisecond,
+		Build: func(scale float64) Case {
+			return pageOf(workload.NewSteadyWorld(1, nodes(scale)), viewers, "/", "/?by=zone")
+		},
+	},
 }
 
 // RowOf is the row of that name, nil when there is none.

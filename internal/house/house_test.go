@@ -126,7 +126,7 @@ var rooms = map[string][]string{
 	},
 	"deploy": {},
 
-	"internal/bench":          {"cluster", "internal/bench/workload", "internal/history", "internal/kube", "internal/report", "journal", "plan", "plan/action", "plan/memory", "policy", "reason"},
+	"internal/bench":          {"cluster", "internal/bench/workload", "internal/history", "internal/kube", "internal/report", "internal/timeline", "internal/web", "journal", "plan", "plan/action", "plan/memory", "policy", "reason"},
 	"internal/bench/workload": {"cluster"},
 	"internal/bench/resident": {"cloud", "cluster", "internal/app", "internal/bench", "internal/bench/workload", "journal", "policy"},
 	"internal/traces":         {},

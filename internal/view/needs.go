@@ -246,22 +246,31 @@ func sentence(clause string) string {
 	return strings.TrimSuffix(clause, ".") + "."
 }
 
-// lost are the nodes that the safety contract keeps as lost together, nil for none.
+// The measure by which nodes fall silent together: the contract's own, but within minutes, since it takes 20 to judge (S-43).
+const (
+	togetherPercent = 5
+	togetherWithin  = 10 * time.Minute
+)
+
+// lost are the nodes that the safety contract keeps as lost together, or will keep if they stay silent. Nil for none.
 func (l *looked) lost(n *Now) *Lost {
-	lost := &Lost{Zones: map[string]int{}, Groups: []string{}}
+	lost := &Lost{Zones: map[string]int{}, Groups: []string{}, Early: true}
 	for _, g := range n.Groups {
 		lost.Of += g.Nodes + g.Coming + g.NotJoined
 		v := l.verdicts[reason.Group(string(g.ID))]
 		i := slices.IndexFunc(v.Because, func(r reason.Reason) bool { return r.Code == reason.GroupLost })
-		if i < 0 {
+		if i < 0 && !together(g) {
 			continue
 		}
 		lost.Groups = append(lost.Groups, string(g.ID))
-		if at, _ := v.Because[i].Ends(l.now); !at.IsZero() && (lost.Until.IsZero() || at.Before(lost.Until)) {
-			lost.Until = at
+		if i >= 0 {
+			lost.Early = false
+			if at, _ := v.Because[i].Ends(l.now); !at.IsZero() && (lost.Until.IsZero() || at.Before(lost.Until)) {
+				lost.Until = at
+			}
 		}
 		for _, t := range g.Tiles {
-			if t.State != Silent && !troubles[t.Code].machine {
+			if t.State != Silent && (i < 0 || !troubles[t.Code].machine) {
 				continue
 			}
 			lost.Machines++
@@ -278,6 +287,25 @@ func (l *looked) lost(n *Now) *Lost {
 		return nil
 	}
 	return lost
+}
+
+// together says whether more than one of the group's nodes, and more than a share of them, fell silent at once.
+func together(g Group) bool {
+	var since []time.Time
+	for _, t := range g.Tiles {
+		if t.State == Silent && !t.Since.IsZero() {
+			since = append(since, t.Since)
+		}
+	}
+	slices.SortFunc(since, time.Time.Compare)
+	most, from := 0, 0
+	for i, t := range since {
+		for t.Sub(since[from]) > togetherWithin {
+			from++
+		}
+		most = max(most, i-from+1)
+	}
+	return most > 1 && 100*most > togetherPercent*g.Nodes
 }
 
 // Left is the time that is left of a need or a step, zero when there is none.

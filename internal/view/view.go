@@ -95,9 +95,10 @@ type Lost struct {
 	Of       int            `json:"of"` // machines of all groups
 	Since    time.Time      `json:"since,omitzero"`
 	Zones    map[string]int `json:"zones,omitempty"`
-	Jobs     int            `json:"jobs"`           // nodes among them on which a Job may still run
-	Until    time.Time      `json:"until,omitzero"` // from when some may go without a word of anybody
-	Groups   []string       `json:"groups"`         // to acknowledge
+	Jobs     int            `json:"jobs"`            // nodes among them on which a Job may still run
+	Until    time.Time      `json:"until,omitzero"`  // from when some may go without a word of anybody
+	Groups   []string       `json:"groups"`          // to acknowledge
+	Early    bool           `json:"early,omitempty"` // the contract has not judged: they have not been silent for long enough
 }
 
 // New is the view of a cycle.

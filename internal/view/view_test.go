@@ -202,7 +202,7 @@ func TestEachMarkedTileIsANeed(t *testing.T) {
 			t.Errorf("a silent node is told %q, and %q", need.Cause, need.Remedy)
 		}
 	}
-	if len(n.Needs) != 1 || n.Needs[0].Title != "node n4 and 2 more are not Ready" || !n.Needs[0].Bad || n.Headline != "1 thing needs you." {
+	if len(n.Needs) != 1 || n.Needs[0].Title != "node n4 and 2 more are not Ready" || !n.Needs[0].Bad || n.Headline != "3 of 7 machines fell silent together. None of them is removed." {
 		t.Errorf("%q, needs %+v", n.Headline, n.Needs)
 	}
 }
@@ -275,5 +275,30 @@ func BenchmarkNew(b *testing.B) {
 	b.ResetTimer()
 	for b.Loop() {
 		New(e)
+	}
+}
+
+// TestNodesThatFallSilentTogetherAreSaidBeforeTheContractJudges has some of twenty nodes fall silent two minutes ago.
+func TestNodesThatFallSilentTogetherAreSaidBeforeTheContractJudges(t *testing.T) {
+	for name, c := range map[string]struct {
+		silent  []time.Duration // for so long
+		machine int             // in the box, 0 for none
+	}{
+		"two of twenty": {[]time.Duration{2 * time.Minute, 3 * time.Minute}, 2}, "one of twenty": {[]time.Duration{2 * time.Minute}, 0},
+		"two, one long ago": {[]time.Duration{2 * time.Minute, 14 * time.Minute}, 0}, "none": {nil, 0},
+	} {
+		w := newWorld(0, 30, 20-len(c.silent))
+		for i, ago := range c.silent {
+			w.node(20+i, clustertest.Silent(now.Add(-ago)))
+		}
+		n := w.look()
+		switch got := n.Lost; {
+		case c.machine == 0 && got != nil:
+			t.Errorf("%s: %+v", name, got)
+		case c.machine > 0 && (got == nil || got.Machines != c.machine || got.Of != 20 || !got.Early || !got.Until.IsZero() || !got.Since.Equal(now.Add(-3*time.Minute))):
+			t.Errorf("%s: %+v, want %d", name, got, c.machine)
+		case c.machine > 0 && n.Headline != "2 of 20 machines fell silent together. None of them is removed.":
+			t.Errorf("%s: %s", name, n.Headline)
+		}
 	}
 }
