@@ -16,6 +16,14 @@ func (r Reason) Ends(now time.Time) (at time.Time, what string) {
 	return r.due(now), r.fill(template)
 }
 
+// EndsAt is the time of [Reason.Ends] alone.
+func (r Reason) EndsAt(now time.Time) time.Time {
+	if rows[r.Code].ends == "" && r.Property() == "" {
+		return time.Time{}
+	}
+	return r.due(now)
+}
+
 // due is the time that the facts tell: a time of day, or a duration of which a part is over. Zero when they tell none that is to come.
 func (r Reason) due(now time.Time) time.Time {
 	if at, err := time.Parse(time.RFC3339, r.Facts["until"]); err == nil && at.After(now) {

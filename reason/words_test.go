@@ -16,6 +16,9 @@ func TestWordsAreTheSentence(t *testing.T) {
 			if got, want := r.RemedyWords().String(), r.Remedy(); got != want {
 				t.Errorf("%s: pieces %q, remedy %q", c, got, want)
 			}
+			if want, _ := r.Ends(now); r.EndsAt(now) != want {
+				t.Errorf("%s: ends at %s, not at %s", c, r.EndsAt(now), want)
+			}
 			if _, want := r.Ends(now); r.EndsWords().String() != want {
 				t.Errorf("%s: pieces %q, end %q", c, r.EndsWords(), want)
 			}

@@ -3,6 +3,7 @@ package browser
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/reason"
 )
@@ -58,6 +60,48 @@ func TestACycleShowsWithoutAReloadAndMovesNobody(t *testing.T) {
 	}
 	if y := b.text("scrollY"); y != "120" {
 		t.Errorf("the page was scrolled from 120 to %s", y)
+	}
+	b.clean()
+}
+
+// TestWhatIsNotFoundIsLiveAllTheSame asks why of a thing that is not there while cycles go on, and that comes with one of them.
+func TestWhatIsNotFoundIsLiveAllTheSame(t *testing.T) {
+	entries := play(t, busy)
+	first := slices.IndexFunc(entries, func(e journal.Entry) bool {
+		return slices.ContainsFunc(e.Seen.Pending, func(p *cluster.Pod) bool { return p.String() == "default/sim-fluid" })
+	})
+	s := serve(t, "", entries[:first-1]...)
+	b := s.open(t)
+	b.see("why/pod/default/sim-fluid")
+	for _, e := range entries[first-1 : first] {
+		s.report(e)
+	}
+	b.until(fmt.Sprintf("document.querySelector('#live').textContent.includes('cycle %d')", entries[first-1].Cycle))
+	if b.text("document.querySelector('#live').className + ' ' + document.querySelector('#live .word').textContent") != "live live" {
+		t.Error("a page of an unknown thing is said not to be live")
+	}
+	s.report(entries[first])
+	b.until("document.querySelector('[data-key=why]')") // parts that come are shown
+}
+
+// TestTheFleetIsChosenByItsAddress goes by links and the filter's form, with the script and without.
+func TestTheFleetIsChosenByItsAddress(t *testing.T) {
+	s := serve(t, "", large(t))
+	b := s.open(t)
+	for _, script := range []bool{true, false} {
+		if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !script}); err != nil {
+			t.Fatal(err)
+		}
+		b.do(chromedp.Navigate(s.address("?state=idle")), chromedp.WaitReady(chromedp.CSS("#by-list")), chromedp.Click(chromedp.CSS("#by-list")), chromedp.WaitReady(chromedp.CSS("table.list")))
+		b.do(chromedp.SendKeys(chromedp.CSS("#filter"), "POOL07 zone 2"), chromedp.Click(chromedp.CSS("form.filter button")), chromedp.WaitReady(chromedp.CSS("form.filter input[value='POOL07 zone 2']")))
+		address, err := chromedp.Run(b.ctx, chromedp.Location())
+		if err != nil || !strings.Contains(address, "by=list") || !strings.Contains(address, "state=idle") || !strings.Contains(address, "q=POOL07+zone+2") {
+			t.Errorf("script %t: the filter leads to %s (%v)", script, address, err)
+		}
+		words, err := chromedp.Run(b.ctx, chromedp.Text(chromedp.CSS("[data-key=fleet]")))
+		if err != nil || !strings.Contains(words, "pool07-") || strings.Contains(words, "pool08-") {
+			t.Errorf("script %t: the list says %.200q (%v)", script, words, err)
+		}
 	}
 	b.clean()
 }
@@ -143,10 +187,19 @@ func TestEveryViewIsAccessibleAndFitsTheScreen(t *testing.T) {
 	s := serve(t, "", play(t, busy)...)
 	b := s.open(t)
 	many := serve(t, "", large(t)).open(t)
-	many.see("")
-	many.axe("5,000 nodes")
+	for _, view := range []string{"", "?by=zone", "?by=list", "?by=list&sort=-cpu&q=pool07&from=200", "?q=nothing-is-called-so"} {
+		for _, width := range []int64{2560, 360} {
+			many.do(chromedp.EmulateViewport(width, 900))
+			many.see(view)
+			where := fmt.Sprintf("5,000 nodes, /%s, %d px", view, width)
+			many.axe(where)
+			if wide := many.text("document.documentElement.scrollWidth"); wide != fmt.Sprint(width) {
+				t.Errorf("%s: the document is %s px wide", where, wide)
+			}
+		}
+	}
 	many.clean()
-	for _, width := range []int64{1440, 360} {
+	for _, width := range []int64{2560, 1440, 360} {
 		b.do(chromedp.EmulateViewport(width, 900))
 		for _, scheme := range []string{"light", "dark"} {
 			b.scheme(scheme)

@@ -111,7 +111,7 @@ func (l *looked) group(g *cluster.Group) Group {
 	for _, r := range v.Because {
 		out.Trouble = out.Trouble || troubles[r.Code].group
 		out.Bad = out.Bad || troubles[r.Code].bad
-		if at, _ := r.Ends(l.now); !at.IsZero() && (out.Until.IsZero() || at.Before(out.Until)) {
+		if at := r.EndsAt(l.now); !at.IsZero() && (out.Until.IsZero() || at.Before(out.Until)) {
 			out.Until = at
 		}
 	}
@@ -119,7 +119,9 @@ func (l *looked) group(g *cluster.Group) Group {
 		usd := float64(g.Capacity) * g.PriceUSDPerHour
 		out.USD = &usd
 	}
-	for _, n := range l.nodesOf(g.ID) {
+	nodes := l.nodesOf(g.ID)
+	out.Tiles = make([]Tile, 0, max(len(nodes), len(g.Instances)))
+	for _, n := range nodes {
 		out.add(l.node(n, g))
 	}
 	for _, in := range g.Instances {
@@ -185,7 +187,7 @@ func (l *looked) node(n *cluster.Node, g *cluster.Group) Tile {
 		if i == 0 {
 			t.Code = r.Code
 		}
-		if at, _ := r.Ends(l.now); !at.IsZero() && t.Until.IsZero() {
+		if at := r.EndsAt(l.now); !at.IsZero() && t.Until.IsZero() {
 			t.Until = at
 		}
 		blocked = blocked || troubles[r.Code].machine
@@ -232,7 +234,7 @@ func (l *looked) machine(in *cluster.Instance, g *cluster.Group) Tile {
 		if troubles[r.Code].machine {
 			t.State = Trouble
 		}
-		if at, _ := r.Ends(l.now); !at.IsZero() && t.Until.IsZero() {
+		if at := r.EndsAt(l.now); !at.IsZero() && t.Until.IsZero() {
 			t.Until = at
 		}
 	}
@@ -288,19 +290,45 @@ func (rs requests) of(p *cluster.Pod) amounts {
 	return a
 }
 
+// asked is what the pods of a node ask for of it together, the number of those that are work which ends by itself, and the daemons that may be, by
+// the policy and the time.
+type asked struct {
+	load    Load
+	jobs    int
+	daemons []*cluster.Pod
+}
+
 // load is what the pods of a node ask for of it, and how many of them are work that ends by itself.
 func (l *looked) load(n *cluster.Node, g *cluster.Group) (Load, int) {
+	a, known := l.before[n]
+	if !known {
+		a = l.ask(n)
+	}
+	l.loads[n] = a
+	jobs := a.jobs
+	for _, p := range a.daemons {
+		if !l.entry.Policy.Belongs(p, policy.On(n, g, l.entry.Seen.Objects.Budgets), l.now) {
+			jobs++
+		}
+	}
+	return a.load, jobs
+}
+
+// ask counts the pods of a node.
+func (l *looked) ask(n *cluster.Node) (all asked) {
 	var sum amounts
 	var gpus int64
-	jobs := 0
 	kind := cluster.GPU(n.Object)
 	for _, p := range n.Pods {
 		a := l.requests.of(p)
 		sum.cpu += a.cpu
 		sum.memory += a.memory
 		gpus += a.gpu[kind]
-		if a.job || p.Daemon() && !p.Mirror() && !l.entry.Policy.Belongs(p, policy.On(n, g, l.entry.Seen.Objects.Budgets), l.now) {
-			jobs++
+		switch {
+		case a.job:
+			all.jobs++
+		case p.Daemon() && !p.Mirror():
+			all.daemons = append(all.daemons, p)
 		}
 	}
 	has := n.Object.Status.Allocatable
@@ -315,11 +343,11 @@ func (l *looked) load(n *cluster.Node, g *cluster.Group) (Load, int) {
 		}
 		return float64(used) / float64(all)
 	}
-	load := Load{CPU: share(corev1.ResourceCPU, sum.cpu, true), Memory: share(corev1.ResourceMemory, sum.memory, false), Pods: share(corev1.ResourcePods, int64(len(n.Pods)), false), GPU: -1}
+	all.load = Load{CPU: share(corev1.ResourceCPU, sum.cpu, true), Memory: share(corev1.ResourceMemory, sum.memory, false), Pods: share(corev1.ResourcePods, int64(len(n.Pods)), false), GPU: -1}
 	if kind != "" {
-		load.GPU = share(kind, gpus, false)
+		all.load.GPU = share(kind, gpus, false)
 	}
-	return load, jobs
+	return all
 }
 
 // shorten gives tiles the shortest ends of their names, of at least two letters, that tell them apart; at most six.

@@ -213,7 +213,7 @@ func (l *looked) need(v action.Verdict, r reason.Reason) Need {
 		if r.Code == reason.MachineDiagnosed {
 			n.Said, n.Helps = slices.Concat(n.Said, reason.Plain(" "), full(report.Words(r, v.Subject))), r.RemedyWords()
 		}
-		if at, _ := r.Ends(l.now); !at.IsZero() && (n.Until.IsZero() || at.Before(n.Until)) {
+		if at := r.EndsAt(l.now); !at.IsZero() && (n.Until.IsZero() || at.Before(n.Until)) {
 			n.Until = at
 		}
 	}
@@ -265,7 +265,7 @@ func (l *looked) lost(n *Now) *Lost {
 		lost.Groups = append(lost.Groups, string(g.ID))
 		if i >= 0 {
 			lost.Early = false
-			if at, _ := v.Because[i].Ends(l.now); !at.IsZero() && (lost.Until.IsZero() || at.Before(lost.Until)) {
+			if at := v.Because[i].EndsAt(l.now); !at.IsZero() && (lost.Until.IsZero() || at.Before(lost.Until)) {
 				lost.Until = at
 			}
 		}

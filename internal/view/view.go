@@ -43,6 +43,8 @@ type Now struct {
 	Stays   []Stay    `json:"stays"`          // why nodes stay, by number
 	Groups  []Group   `json:"groups"`         // by name
 	Zones   []string  `json:"zones"`          // of all machines, sorted; "" for those of none
+
+	loads map[*cluster.Node]asked // of the nodes of groups
 }
 
 // Need is one thing that a person has to look at.
@@ -102,9 +104,16 @@ type Lost struct {
 }
 
 // New is the view of a cycle.
-func New(entry journal.Entry) *Now {
+func New(entry journal.Entry) *Now { return After(nil, entry) }
+
+// After is the view of a cycle after another one, nil for none, which saves counting the pods of nodes that have not changed since.
+func After(last *Now, entry journal.Entry) *Now {
 	l := look(entry)
+	if last != nil {
+		l.before = last.loads
+	}
 	n := &Now{Cycle: entry.Cycle, Time: entry.Seen.Time, DryRun: entry.DryRun, Groups: []Group{}, Needs: []Need{}, Waiting: []Waiting{}, Next: []Step{}, Stays: []Stay{}}
+	n.loads = l.loads
 	for _, g := range entry.Seen.Groups {
 		n.Groups = append(n.Groups, l.group(g))
 	}
@@ -148,11 +157,13 @@ type looked struct {
 	pods     map[string]*cluster.Pod // that wait, by "namespace/name"
 	requests requests
 	nodes    map[cluster.GroupID][]*cluster.Node
+	before   map[*cluster.Node]asked // of the view before this one: a node that has not changed is the same pointer
+	loads    map[*cluster.Node]asked
 }
 
 func look(entry journal.Entry) *looked {
 	l := &looked{
-		entry: entry, now: entry.Seen.Time, requests: requests{},
+		entry: entry, now: entry.Seen.Time, requests: requests{}, loads: make(map[*cluster.Node]asked, len(entry.Seen.Nodes)),
 		verdicts: make(map[reason.Ref]action.Verdict, len(entry.Plan.Verdicts)), pods: make(map[string]*cluster.Pod, len(entry.Seen.Pending)),
 	}
 	for _, v := range entry.Plan.Verdicts {
@@ -273,7 +284,7 @@ func (l *looked) next() (steps []Step) {
 			continue
 		}
 		for _, r := range v.Because {
-			when, what := r.Ends(l.now)
+			when := r.EndsAt(l.now)
 			if when.IsZero() || r.About.Kind != "" && r.About != v.Subject && r.About.Kind != v.Subject.Kind {
 				continue // a node waits for its group, which says so itself
 			}
@@ -283,6 +294,7 @@ func (l *looked) next() (steps []Step) {
 				break
 			}
 			at[k] = len(steps)
+			_, what := r.Ends(l.now)
 			steps = append(steps, Step{At: when, About: v.Subject, What: named(v.Subject, what)})
 			break
 		}

@@ -302,3 +302,31 @@ func TestNodesThatFallSilentTogetherAreSaidBeforeTheContractJudges(t *testing.T)
 		}
 	}
 }
+
+// TestAViewAfterAnotherIsTheViewItself has a pod come, one go and a node change between two cycles.
+func TestAViewAfterAnotherIsTheViewItself(t *testing.T) {
+	w := newWorld(0, 9, 3)
+	w.pod("job", "3", "n0", clustertest.OwnedBy("Job", "render"))
+	w.pod("web", "1", "n1")
+	entry := func(s *cluster.Snapshot) journal.Entry {
+		e := journal.Entry{Cycle: 1, Seen: s, Policy: policy.Default()}
+		e.Plan, e.After = plan.Decide(s, e.Policy, memory.Memory{})
+		return e
+	}
+	first := cluster.New(now, clustertest.Objects(w.objects...), []*cluster.Group{w.group})
+	last := New(entry(first))
+	w.pod("more", "2", "n2", clustertest.OwnedBy("Job", "render"))
+	w.pod("again", "1", "n1")
+	next := first.Next(now.Add(time.Minute), clustertest.Objects(w.objects...), []*cluster.Group{w.group})
+	got, want := After(last, entry(next)), New(entry(next))
+	of := func(n *Now) string {
+		var b strings.Builder
+		if err := Write(&b, n); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	if of(got) != of(want) || tileOf(t, got, "n2").Jobs != 1 || tileOf(t, got, "n0").Jobs != 1 || tileOf(t, got, "n1").Load.CPU != .5 {
+		t.Errorf("after another\n%+v\nby itself\n%+v", got.Groups, want.Groups)
+	}
+}

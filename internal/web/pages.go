@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"sluice.dev/sluice/internal/view"
 	"sluice.dev/sluice/journal"
@@ -24,7 +25,8 @@ type cycle struct {
 	pages map[string][]byte // by name, compressed
 
 	once   sync.Once
-	viewed *view.Now
+	viewed atomic.Pointer[view.Now]
+	before *view.Now // of the cycle before, nil where nobody looked at that; no more once this one is viewed
 }
 
 // writer is io.Writer.
@@ -35,8 +37,11 @@ const most = 200
 
 // view is what an operator looks at, made once.
 func (c *cycle) view() *view.Now {
-	c.once.Do(func() { c.viewed = view.New(*c.Entry) })
-	return c.viewed
+	c.once.Do(func() {
+		c.viewed.Store(view.After(c.before, *c.Entry))
+		c.before = nil
+	})
+	return c.viewed.Load()
 }
 
 // made is the named page where it was written already.

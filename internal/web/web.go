@@ -87,7 +87,11 @@ func (s *Server) CycleBegan() {
 
 // Report gives the entry of a completed cycle. It is not changed after.
 func (s *Server) Report(entry journal.Entry) {
-	s.latest.Store(&cycle{Entry: &entry})
+	next := &cycle{Entry: &entry}
+	if last := s.latest.Load(); last != nil {
+		next.before = last.viewed.Load()
+	}
+	s.latest.Store(next)
 	defer s.streams.tell()
 	if readSome(entry.Seen.Groups) {
 		s.read.Store(true)
