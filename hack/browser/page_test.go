@@ -184,29 +184,36 @@ func TestTheKeyboardAloneReachesEverything(t *testing.T) {
 }
 
 func TestEveryViewIsAccessibleAndFitsTheScreen(t *testing.T) {
-	s := serve(t, "", play(t, busy)...)
-	b := s.open(t)
 	many := serve(t, "", large(t)).open(t)
 	for _, view := range []string{"", "?by=zone", "?by=list", "?by=list&sort=-cpu&q=pool07&from=200", "?q=nothing-is-called-so"} {
 		for _, width := range []int64{2560, 360} {
 			many.do(chromedp.EmulateViewport(width, 900))
 			many.see(view)
 			where := fmt.Sprintf("5,000 nodes, /%s, %d px", view, width)
-			many.axe(where)
+			if width == 360 {
+				many.axe(where)
+			}
 			if wide := many.text("document.documentElement.scrollWidth"); wide != fmt.Sprint(width) {
 				t.Errorf("%s: the document is %s px wide", where, wide)
 			}
 		}
 	}
 	many.clean()
+	s := serve(t, "", play(t, busy)...)
+	b := s.open(t)
 	for _, width := range []int64{2560, 1440, 360} {
 		b.do(chromedp.EmulateViewport(width, 900))
 		for _, scheme := range []string{"light", "dark"} {
+			if width == 2560 && scheme == "dark" {
+				continue
+			}
 			b.scheme(scheme)
 			for _, view := range s.views() {
 				b.see(view)
 				where := fmt.Sprintf("/%s, %s, %d px", view, scheme, width)
-				b.axe(where)
+				if width < 2560 { // it has the parts of 1440
+					b.axe(where)
+				}
 				if wide := b.text("document.documentElement.scrollWidth"); wide != fmt.Sprint(width) {
 					t.Errorf("%s: the document is %s px wide", where, wide)
 				}
