@@ -255,11 +255,12 @@ const (
 // lost are the nodes that the safety contract keeps as lost together, or will keep if they stay silent. Nil for none.
 func (l *looked) lost(n *Now) *Lost {
 	lost := &Lost{Zones: map[string]int{}, Groups: []string{}, Early: true}
+	everywhere := together(n.Groups...)
 	for _, g := range n.Groups {
 		lost.Of += g.Nodes + g.Coming + g.NotJoined
 		v := l.verdicts[reason.Group(string(g.ID))]
 		i := slices.IndexFunc(v.Because, func(r reason.Reason) bool { return r.Code == reason.GroupLost })
-		if i < 0 && !together(g) {
+		if i < 0 && !(everywhere && g.Silent > 0) && !together(g) {
 			continue
 		}
 		lost.Groups = append(lost.Groups, string(g.ID))
@@ -289,12 +290,16 @@ func (l *looked) lost(n *Now) *Lost {
 	return lost
 }
 
-// together says whether more than one of the group's nodes, and more than a share of them, fell silent at once.
-func together(g Group) bool {
+// together says whether more than one of the groups' nodes, and more than a share of them, fell silent at once.
+func together(groups ...Group) bool {
 	var since []time.Time
-	for _, t := range g.Tiles {
-		if t.State == Silent && !t.Since.IsZero() {
-			since = append(since, t.Since)
+	nodes := 0
+	for _, g := range groups {
+		nodes += g.Nodes
+		for _, t := range g.Tiles {
+			if t.State == Silent && !t.Since.IsZero() {
+				since = append(since, t.Since)
+			}
 		}
 	}
 	slices.SortFunc(since, time.Time.Compare)
@@ -305,7 +310,7 @@ func together(g Group) bool {
 		}
 		most = max(most, i-from+1)
 	}
-	return most > 1 && 100*most > togetherPercent*g.Nodes
+	return most > 1 && 100*most > togetherPercent*nodes
 }
 
 // Left is the time that is left of a need or a step, zero when there is none.
