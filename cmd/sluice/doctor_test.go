@@ -8,8 +8,10 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/internal/doctor"
+	"sluice.dev/sluice/internal/kubesim"
 )
 
 // reviewed lets a farm's API server answer what an account may do: everything but the verb on the resource that denied names.
@@ -157,4 +159,64 @@ func TestATimeFarAwayIsToldInDays(t *testing.T) {
 			t.Errorf("%s is%q, want%q", until, got, want)
 		}
 	}
+}
+
+// TestDoctorSaysHowMachinesBecameNodes asks on a live farm for all, for one by each of its names, and for one that is not there.
+func TestDoctorSaysHowMachinesBecameNodes(t *testing.T) {
+	f := newFarm(t)
+	line := []string{"doctor", "--join", "--kubeconfig=" + kubeconfig(t, f.reviewed(""))}
+	ask := func(more ...string) said { return sluice(t.Context(), f.args(append(line, more...)...)...) }
+	ask().expect(t, exitNothing, "1 node and 1 machine of groups", "Nothing is wrong")
+	must(t, kubesim.Edit(f.cluster, "", "agents000000", func(n *corev1.Node) { n.Labels[corev1.LabelTopologyRegion] = "mars" }))
+	all := ask()
+	t.Log(all.out)
+	all.expect(t, exitActs, "NAME", "agents000000  problem  RegionWrong", "kubectl label --overwrite node agents000000")
+	one := ask("agents000000")
+	t.Log(one.out)
+	one.expect(t, exitActs, "machine        ok       node agents000000 is machine agents/0, by its")
+	ask("agents/0").expect(t, exitActs, "node agents000000 is machine agents/0")
+	if got := ask("agents000009"); got.code != exitError || !strings.Contains(got.complaint, "there is no node agents000009, and no machine of a group") {
+		t.Errorf("a stranger: exit code %d, %s", got.code, got.complaint)
+	}
+	if got := ask("agents000000", "agents/1"); got.code != exitError || !strings.Contains(got.complaint, "takes flags only") {
+		t.Errorf("two names: exit code %d, %s", got.code, got.complaint)
+	}
+	var o struct {
+		Worst    string
+		Findings []doctor.Finding
+	}
+	if got := ask("-o", "json"); json.Unmarshal([]byte(got.out), &o) != nil || o.Worst == "" || len(o.Findings) == 0 || o.Findings[0].Check == "" {
+		t.Errorf("as JSON: %s", got.out)
+	}
+	f.untouched()
+}
+
+// TestDoctorJoinsDoWithoutAzure judges nodes alone where no machine can be known.
+func TestDoctorJoinsDoWithoutAzure(t *testing.T) {
+	for name, breaks := range map[string]func(*farm) string{
+		"a setting that does not parse": func(f *farm) string {
+			f.t.Setenv("ARM_VM_TYPE", "aks")
+			return doctor.ConfigurationRefused
+		},
+		"no identity": func(f *farm) string {
+			f.t.Setenv("ARM_USE_MANAGED_IDENTITY_EXTENSION", "true")
+			f.t.Setenv("ARM_USER_ASSIGNED_IDENTITY_ID", "another")
+			return doctor.TokenRefused
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFarm(t)
+			line := []string{"doctor", "--join", "--kubeconfig=" + kubeconfig(t, f.reviewed(""))}
+			code := breaks(f)
+			got := sluice(t.Context(), f.args(line...)...)
+			t.Log(got.out)
+			got.expect(t, exitActs, code, "nodes are judged alone")
+			got = sluice(t.Context(), f.args(append(line, "agents000000")...)...)
+			t.Log(got.out)
+			got.expect(t, exitActs, "machines are not known")
+		})
+	}
+	got := sluice(t.Context(), "doctor", "--join", "--kubeconfig="+kubeconfig(t, "http://"+freeAddress(t)), "--azure-metadata-endpoint=http://"+freeAddress(t))
+	t.Log(got.out)
+	got.expect(t, exitActs, doctor.ClusterUnreachable)
 }

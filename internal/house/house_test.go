@@ -96,7 +96,7 @@ var rooms = map[string][]string{
 	"internal/actuate":                {"cloud", "cluster", "fleet", "guard", "internal/ledger", "internal/expander", "internal/kube", "plan", "plan/action", "plan/memory", "policy", "reason"},
 	"internal/agent":                  {"cluster", "guard", "internal/imds", "internal/kube"},
 	"internal/report":                 {"cluster", "journal", "plan", "plan/action", "plan/grow", "plan/memory", "policy", "reason", "scheduling"},
-	"internal/doctor":                 {"cluster"},
+	"internal/doctor":                 {"cluster", "diagnosis"},
 	"internal/timeline":               {"cluster", "internal/history", "internal/report", "journal", "plan/action", "plan/memory", "plan/node", "policy", "reason"},
 	"internal/top":                    {"internal/history", "internal/report", "internal/timeline", "internal/view", "journal", "plan/action", "reason"},
 	"internal/view":                   {"cluster", "internal/report", "journal", "plan/action", "policy", "reason", "scheduling"},

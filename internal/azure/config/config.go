@@ -27,6 +27,7 @@ type Config struct {
 	IdentityEndpoint string
 	IdentityHeader   Secret
 
+	VMType               string // as given, in lower case; "" when it is not
 	Kind                 Kind
 	Deployment           string         // of Standard: the deployment that is replayed to grow
 	DeploymentParameters map[string]any // of Standard: name to {"value": ...}; nil is read from [ParametersFile]
