@@ -115,6 +115,7 @@ var rooms = map[string][]string{
 	"internal/azuresim/template":             {},
 	"internal/kubesim":                       {},
 	"internal/k3sim":                         {},
+	"internal/k3sim/trial":                   {},
 	"internal/controlplane":                  {},
 	"internal/controlplane/kubelets":         {},
 	"internal/controlplane/process":          {"internal/controlplane"},
@@ -168,7 +169,7 @@ var borders = []border{
 		path: "k8s.io/client-go/kubernetes",
 		code: []string{
 			"internal/kube", "internal/agent", "internal/report", "internal/app", "internal/bench/resident", "internal/world", "internal/controlplane/...",
-			"internal/k3sim", "cmd/playground", "cmd/sluice",
+			"internal/k3sim/...", "cmd/playground", "cmd/sluice",
 		},
 		tests:   []string{"internal/actuate", "internal/kubesim"},
 		because: "actuate and the agent change Kubernetes through kube.Writer alone, and nobody else has a client in hand",
@@ -189,7 +190,7 @@ var borders = []border{
 		because: "the product binary links no Kubernetes API server",
 	},
 	{
-		path: "sluice.dev/sluice/internal/k3sim", tests: []string{"cluster", "cmd/sluice", "internal/app", "internal/doctor", "internal/join", "internal/kube"},
+		path: "sluice.dev/sluice/internal/k3sim", code: []string{"internal/k3sim/..."}, tests: []string{"cluster", "cmd/sluice", "internal/app", "internal/doctor", "internal/join", "internal/kube"},
 		because: "what runs in a user's cluster holds no simulator",
 	},
 	{

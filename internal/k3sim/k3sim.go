@@ -7,8 +7,14 @@ package k3sim
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"io"
 	"log"
@@ -21,6 +27,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // Version is what kubelets of such a server say they are.
@@ -129,6 +137,32 @@ func (s *Server) URL() string { return s.url }
 
 // CACerts is what the server answers at /cacerts.
 func (s *Server) CACerts() []byte { return s.serverCA.bundle() }
+
+// Kubeconfig is what a server writes to /etc/rancher/k3s/k3s.yaml: an administrator's.
+func (s *Server) Kubeconfig() ([]byte, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	subject := pkix.Name{Organization: []string{"system:masters"}, CommonName: "system:admin"}
+	leaf, err := s.clientCA.leaf(subject, x509.ExtKeyUsageClientAuth, nil, nil, key.Public(), s.options.Now())
+	if err != nil {
+		return nil, err
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	const name = "default"
+	return clientcmd.Write(clientcmdapi.Config{
+		Clusters: map[string]*clientcmdapi.Cluster{name: {Server: s.url, CertificateAuthorityData: s.CACerts()}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{name: {
+			ClientCertificateData: inPEM(leaf), ClientKeyData: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}),
+		}},
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
+		CurrentContext: name,
+	})
+}
 
 // Pause has the server's controllers do nothing until it is called with false, as while no server of K3s runs: Node objects get no finalizers
 // then, and keep those that they have.

@@ -35,6 +35,7 @@ func TestAgainstARealAPIServer(t *testing.T) {
 	t.Run("provider ids", func(t *testing.T) { testProviderIDs(t, api) })
 	t.Run("names used again", func(t *testing.T) { testNames(newCell(t, api, Options{})) })
 	t.Run("finalizers", func(t *testing.T) { testFinalizers(newCell(t, api, Options{})) })
+	t.Run("trial", func(t *testing.T) { testTrial(t, api) })
 	t.Run("orphans", func(t *testing.T) {
 		var mu sync.Mutex
 		now := time.Now()
