@@ -12,7 +12,6 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/azure"
-	"sluice.dev/sluice/internal/azure/config"
 	"sluice.dev/sluice/internal/doctor"
 )
 
@@ -21,10 +20,7 @@ const logsAsked = 3
 
 // examineJoins gathers what is judged of how machines become nodes. Azure may not have been asked, and then the nodes are judged alone.
 func examineJoins(ctx context.Context, o Options, x Examination, provider *azure.Provider, objects *cluster.Objects, groups []*cluster.Group) *doctor.Joining {
-	j := &doctor.Joining{VMType: o.Azure.VMType, Mixed: !o.Azure.RefuseFlexible, Region: o.Azure.Location}
-	if o.Azure.VMType == "" && o.Azure.Kind == config.Standard {
-		j.VMType = string(config.Standard)
-	}
+	j := &doctor.Joining{VMType: o.Azure.VMType, Mixed: o.Azure.AdmitFlexible, Region: o.Azure.Location}
 	switch {
 	case objects == nil:
 		return j

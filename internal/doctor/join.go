@@ -66,7 +66,9 @@ func Join(j *Joining, name string) (all []Finding, known bool) {
 	if j.Snapshot == nil {
 		return nil, name == ""
 	}
+	external := false
 	for _, p := range j.pairs() {
+		external = p.external
 		found := p.judge()
 		switch {
 		case name == "":
@@ -80,7 +82,7 @@ func Join(j *Joining, name string) (all []Finding, known bool) {
 		all = append(all, Finding{Check: areaMachine, Status: Unknown, Message: "machines are not known, and nodes are judged alone: " + j.Unread})
 	}
 	if name == "" {
-		if all = append(all, j.kinds()...); len(all) == 0 {
+		if all = append(all, j.kinds(external)...); len(all) == 0 {
 			machines := 0
 			for _, g := range j.Snapshot.Groups {
 				machines += len(g.Instances)
@@ -258,27 +260,41 @@ func formOf(id string) string {
 // vmTypeKnown is where others have met [VMTypeWrong].
 const vmTypeKnown = "kubernetes-sigs/kubespray#5824, kubernetes-sigs/cluster-api-provider-azure#680"
 
-// kinds holds the configuration's vmType to what the groups' machines are. It counts where Azure's cloud controller shares that configuration.
-func (j *Joining) kinds() (all []Finding) {
-	for _, g := range j.Snapshot.Groups {
-		if j.VMType == "" || len(g.Instances) == 0 {
-			continue
-		}
-		is, want := "flexible", j.VMType == "vmssflex" || j.VMType == "vmss" && j.Mixed || j.VMType == "standard"
-		if uniformForm.MatchString(g.Instances[0].ProviderID) {
-			is, want = "uniform", j.VMType == "vmss"
-		}
-		if want {
-			continue
-		}
-		remedy := "set vmType to vmss in azure.json, for the cloud controller manager as well, and restart it"
-		if is == "flexible" {
-			remedy = "set vmType to vmssflex, or enableVmssFlexNodes to true, in azure.json, for the cloud controller manager as well, and restart it"
-		}
+// kinds holds the configuration's vmType to what the machines are, where Azure's cloud controller manager runs, which may share that configuration.
+func (j *Joining) kinds(external bool) (all []Finding) {
+	const remedy = "set vmType to %s in the cloud controller manager's azure.json, and restart it"
+	wrong := func(subject, sentence, remedy string) {
 		all = append(all, Finding{
-			Check: areaController, Status: Problem, Code: VMTypeWrong, Subject: string(g.ID), Remedy: remedy, Known: vmTypeKnown,
-			Message: fmt.Sprintf("vmType is %s and group %s is a %s scale set: Azure's cloud controller manager does not find its machines", j.VMType, g.ID, is),
+			Check: areaController, Status: Problem, Code: VMTypeWrong, Subject: subject, Remedy: remedy, Known: vmTypeKnown,
+			Message: sentence + ": with that azure.json Azure's cloud controller manager does not find them",
 		})
+	}
+	if !external || j.VMType == "" {
+		return nil
+	}
+	if j.VMType == "standard" {
+		var names []string
+		for _, n := range j.Snapshot.Nodes {
+			if uniformForm.MatchString(n.Object.Spec.ProviderID) {
+				names = append(names, n.Name())
+			}
+		}
+		if len(names) > 0 {
+			wrong("azure.json", fmt.Sprintf("vmType is standard, and %s of uniform scale sets: %s", count(len(names), "node"), some(names)), fmt.Sprintf(remedy, "vmss"))
+		}
+		return all
+	}
+	for _, g := range j.Snapshot.Groups {
+		if len(g.Instances) == 0 {
+			continue
+		}
+		switch uniform := uniformForm.MatchString(g.Instances[0].ProviderID); {
+		case uniform && j.VMType == "vmssflex":
+			wrong(string(g.ID), fmt.Sprintf("vmType is vmssflex, and the machines of group %s are of a uniform scale set", g.ID), fmt.Sprintf(remedy, "vmss"))
+		case !uniform && j.VMType == "vmss" && !j.Mixed:
+			wrong(string(g.ID), fmt.Sprintf("vmType is vmss, and the machines of group %s are of a flexible scale set", g.ID),
+				fmt.Sprintf(remedy, "vmssflex, or enableVmssFlexNodes to true,"))
+		}
 	}
 	return all
 }

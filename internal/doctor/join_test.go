@@ -221,16 +221,29 @@ var trapped = map[string]struct {
 	"a parked machine": {func(_ *testing.T, j *joins) {
 		j.groups[0].Parks, j.groups[0].Parked, j.groups[0].Instances, j.groups[0].Capacity = true, j.groups[0].Instances, nil, 0
 	}, nil, doctor.OK, "", ""},
-	"vmType standard, and a uniform scale set": {func(_ *testing.T, j *joins) { j.VMType = "standard" }, []string{doctor.VMTypeWrong}, doctor.Problem,
-		"vmType is standard and group agents is a uniform scale set", "set vmType to vmss"},
-	"vmType vmssflex, and a uniform scale set": {func(_ *testing.T, j *joins) { j.VMType = "vmssflex" }, []string{doctor.VMTypeWrong}, doctor.Problem, "", ""},
+	"vmType standard, and a uniform scale set": {func(_ *testing.T, j *joins) {
+		j.controller()
+		j.VMType = "standard"
+	}, []string{doctor.VMTypeWrong}, doctor.Problem, "vmType is standard, and 1 node of uniform scale sets: agents000007", "set vmType to vmss"},
+	"vmType vmssflex, and a uniform scale set": {func(_ *testing.T, j *joins) {
+		j.controller()
+		j.VMType = "vmssflex"
+	}, []string{doctor.VMTypeWrong}, doctor.Problem, "group agents are of a uniform scale set", "set vmType to vmss"},
 	"vmType vmss, and a flexible scale set": {func(_ *testing.T, j *joins) {
+		j.controller()
 		j.VMType, j.node.Spec.ProviderID, j.machine.ProviderID = "vmss", singleID, singleID
-	}, []string{doctor.VMTypeWrong}, doctor.Problem, "is a flexible scale set", "vmssflex"},
+	}, []string{doctor.VMTypeWrong}, doctor.Problem, "of a flexible scale set", "vmssflex"},
+	"vmType vmss, and a flexible scale set, and no cloud controller": {func(_ *testing.T, j *joins) {
+		j.VMType, j.node.Spec.ProviderID, j.machine.ProviderID = "vmss", singleID, singleID
+	}, nil, doctor.OK, "", ""},
 	"vmType vmss for both": {func(_ *testing.T, j *joins) {
+		j.controller()
 		j.VMType, j.Mixed, j.node.Spec.ProviderID, j.machine.ProviderID = "vmss", true, singleID, singleID
 	}, nil, doctor.OK, "", ""},
-	"vmType vmss": {func(_ *testing.T, j *joins) { j.VMType = "vmss" }, nil, doctor.OK, "", ""},
+	"vmType vmss": {func(_ *testing.T, j *joins) {
+		j.controller()
+		j.VMType = "vmss"
+	}, nil, doctor.OK, "", ""},
 }
 
 func TestEveryTrapIsNamedWithItsRemedy(t *testing.T) {

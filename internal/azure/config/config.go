@@ -33,6 +33,7 @@ type Config struct {
 	DeploymentParameters map[string]any // of Standard: name to {"value": ...}; nil is read from [ParametersFile]
 	MaxDeployments       int            // of Standard: finished deployments of sluice's own that are kept; 0 means 10
 	RefuseFlexible       bool           // enableVmssFlexNodes is given, as false
+	AdmitFlexible        bool           // it is given, as true
 	ForceDelete          bool           // delete machines by force
 	DynamicInstanceList  bool           // ask the SKU API for sizes
 	NoLabelPredictions   bool           // enableLabelPredictionsOnTemplate is given, as false
