@@ -10,6 +10,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/doctor"
 	"sluice.dev/sluice/internal/kubesim"
 )
@@ -189,6 +190,23 @@ func TestDoctorSaysHowMachinesBecameNodes(t *testing.T) {
 		t.Errorf("as JSON: %s", got.out)
 	}
 	f.untouched()
+}
+
+// TestDoctorReadsTheBootLogOfAMachineWithoutANode has a machine that is late tell why, by its number and by its computer name.
+func TestDoctorReadsTheBootLogOfAMachineWithoutANode(t *testing.T) {
+	f := newFarm(t)
+	f.azure.Inject(azuresim.Fault{Console: "k3s[812]: level=fatal msg=\"Node password rejected, duplicate hostname\"\nlogin:\n"})
+	must(t, f.azure.SetCapacity("agents", 2))
+	f.azure.Now = func() time.Time { return time.Now().Add(-20 * time.Minute) } // it was made then
+	must(t, f.azure.SetCapacity("agents", 3))
+	f.azure.Now = nil
+	line := []string{"doctor", "--join", "--kubeconfig=" + kubeconfig(t, f.reviewed(""))}
+	for _, name := range []string{"", "agents/2", "agents000002"} {
+		got := sluice(t.Context(), f.args(append(line, strings.Fields(name)...)...)...)
+		t.Log(got.out)
+		got.expect(t, exitActs, doctor.MachineFails, "another node has its name", "Node password rejected")
+	}
+	sluice(t.Context(), f.args(append(line, "agents/1")...)...).expect(t, exitNothing, "machine agents/1 (agents000001) is creating, and no node")
 }
 
 // TestDoctorJoinsDoWithoutAzure judges nodes alone where no machine can be known.

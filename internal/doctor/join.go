@@ -108,12 +108,14 @@ func (j *Joining) pairs() (all []*pair) {
 	var alone []*cluster.Instance
 	for _, g := range s.Groups {
 		for _, in := range g.Instances {
-			if in.Node == "" && in.State == cluster.StateRunning && g.ControlPlane == "" {
-				alone = append(alone, in)
+			if in.Node != "" || g.ControlPlane != "" {
+				continue
+			}
+			if alone = append(alone, in); in.State == cluster.StateRunning {
+				shared.strays++
 			}
 		}
 	}
-	shared.strays = len(alone)
 	for _, n := range s.Nodes {
 		p := shared
 		p.name, p.node, p.machine = n.Name(), n, n.Instance
@@ -141,7 +143,7 @@ func (p *pair) called(name string) bool {
 // judge looks for every trap. Of a machine that is no node only the first one is told: the others follow from it.
 func (p *pair) judge() (all []Finding) {
 	for _, t := range traps {
-		if (p.node == nil) != t.alone || p.node != nil && leaving(p.node) && t.code != NodeDeletionHangs {
+		if (p.node == nil) != t.alone || p.node == nil && p.machine.State != cluster.StateRunning || p.node != nil && leaving(p.node) && t.code != NodeDeletionHangs {
 			continue
 		}
 		sentence := t.shows(p)
@@ -325,8 +327,13 @@ func (p *pair) well(area string) Finding {
 		return Finding{Status: OK, Message: fmt.Sprintf(format, values...)}
 	}
 	if p.node == nil {
-		if area != areaMachine {
+		switch {
+		case area != areaMachine:
 			return Finding{}
+		case p.machine.State == cluster.StateFailed && p.machine.Failure != nil:
+			return say("machine %s (%s) is no node: Azure says that it failed: %s", p.name, p.machine.ComputerName, p.machine.Failure.Message)
+		case p.machine.State != cluster.StateRunning:
+			return say("machine %s (%s) is %s, and no node", p.name, p.machine.ComputerName, p.machine.State)
 		}
 		return say("machine %s (%s) is %s old and has time to join until it is %s old", p.name, p.machine.ComputerName, spell(p.age()), spell(joinWithin))
 	}

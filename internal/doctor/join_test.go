@@ -292,6 +292,28 @@ func TestANodeIsFoundByAnyOfItsNames(t *testing.T) {
 	}
 }
 
+// TestAMachineThatIsNotLateIsTold asks for machines of which nothing is wrong, or that others speak of.
+func TestAMachineThatIsNotLateIsTold(t *testing.T) {
+	for want, change := range map[string]func(*cluster.Instance){
+		"machine agents/7 (agents000007) is 3m old and has time to join until it is 15m old": func(in *cluster.Instance) { in.Created = Start.Add(-3 * time.Minute) },
+		"machine agents/7 (agents000007) is stopped, and no node":                            func(in *cluster.Instance) { in.State = cluster.StateStopped },
+		"machine agents/7 (agents000007) is no node: Azure says that it failed: no room": func(in *cluster.Instance) {
+			in.State, in.Failure = cluster.StateFailed, &cluster.Failure{Message: "no room"}
+		},
+	} {
+		j := healthyJoins()
+		j.alone()
+		change(j.machine)
+		all, known := doctor.Join(j.snapshot(), "agents/7")
+		if !known || len(all) != 1 || all[0].Message != want || all[0].Status != doctor.OK {
+			t.Errorf("%+v, want %s", all, want)
+		}
+		if all, _ := doctor.Join(j.snapshot(), ""); doctor.Worst(all) != doctor.OK {
+			t.Errorf("of all: %+v", all)
+		}
+	}
+}
+
 func TestOneNodeIsToldAreaByArea(t *testing.T) {
 	j := healthyJoins()
 	j.seen(t)
