@@ -143,7 +143,10 @@ func (p *pair) called(name string) bool {
 // judge looks for every trap. Of a machine that is no node only the first one is told: the others follow from it.
 func (p *pair) judge() (all []Finding) {
 	for _, t := range traps {
-		if (p.node == nil) != t.alone || p.node == nil && p.machine.State != cluster.StateRunning || p.node != nil && leaving(p.node) && t.code != NodeDeletionHangs {
+		switch {
+		case (p.node == nil) != t.alone, p.node != nil && leaving(p.node) && t.code != NodeDeletionHangs:
+			continue
+		case p.node == nil && p.machine.State != cluster.StateRunning && (t.code != MachineFails || p.machine.Failure == nil):
 			continue
 		}
 		sentence := t.shows(p)
@@ -154,7 +157,7 @@ func (p *pair) judge() (all []Finding) {
 		if t.breaks != nil && t.breaks(p) {
 			f.Status = Problem
 		}
-		if t.code == MachineFails {
+		if t.code == MachineFails && p.machine.State == cluster.StateRunning {
 			f.Remedy = p.machine.Diagnosis.Remedy
 		}
 		all = append(all, f)
@@ -330,8 +333,6 @@ func (p *pair) well(area string) Finding {
 		switch {
 		case area != areaMachine:
 			return Finding{}
-		case p.machine.State == cluster.StateFailed && p.machine.Failure != nil:
-			return say("machine %s (%s) is no node: Azure says that it failed: %s", p.name, p.machine.ComputerName, p.machine.Failure.Message)
 		case p.machine.State != cluster.StateRunning:
 			return say("machine %s (%s) is %s, and no node", p.name, p.machine.ComputerName, p.machine.State)
 		}

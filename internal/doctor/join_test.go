@@ -206,6 +206,10 @@ var trapped = map[string]struct {
 		j.alone()
 		j.machine.Diagnosis = &cluster.Diagnosis{Cause: "the disk is full", Remedy: "give the machine a larger OS disk", Lines: []string{"tar: write error: No space left on device", "login:"}}
 	}, []string{doctor.MachineFails}, doctor.Problem, "is no node: the disk is full (tar: write error: No space left on device)", "a larger OS disk"},
+	"a machine that failed": {func(_ *testing.T, j *joins) {
+		j.alone()
+		j.machine.State, j.machine.Failure = cluster.StateFailed, &cluster.Failure{Message: "no room"}
+	}, []string{doctor.MachineFails}, doctor.Problem, "Azure says that it failed: no room", "sluice deletes the machine"},
 	"capitals, and no node": {func(_ *testing.T, j *joins) {
 		j.alone()
 		j.machine.ComputerName = "AGENTS000007"
@@ -297,9 +301,6 @@ func TestAMachineThatIsNotLateIsTold(t *testing.T) {
 	for want, change := range map[string]func(*cluster.Instance){
 		"machine agents/7 (agents000007) is 3m old and has time to join until it is 15m old": func(in *cluster.Instance) { in.Created = Start.Add(-3 * time.Minute) },
 		"machine agents/7 (agents000007) is stopped, and no node":                            func(in *cluster.Instance) { in.State = cluster.StateStopped },
-		"machine agents/7 (agents000007) is no node: Azure says that it failed: no room": func(in *cluster.Instance) {
-			in.State, in.Failure = cluster.StateFailed, &cluster.Failure{Message: "no room"}
-		},
 	} {
 		j := healthyJoins()
 		j.alone()
@@ -436,7 +437,7 @@ func TestPageOfJoinTraps(t *testing.T) {
 	const page = "../../docs/reference/join.md"
 	want := doctor.JoinPage()
 	if *update {
-		if err := os.WriteFile(page, []byte(want), 0o600); err != nil {
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -321,15 +321,18 @@ var traps = []trap{
 	},
 	{
 		code: MachineFails, area: areaMachine, status: Problem, alone: true,
-		is: "a machine is no node, and its boot log shows why",
+		is: "a machine is no node, and its boot log, or Azure, says why",
 		shows: func(p *pair) string {
+			if f := p.machine.Failure; f != nil && p.machine.State == cluster.StateFailed {
+				return fmt.Sprintf("machine %s (%s) is no node: Azure says that it failed: %s", p.name, p.machine.ComputerName, f.Message)
+			}
 			d := p.machine.Diagnosis
 			if p.age() < joinWithin || d == nil || d.Cause == "" {
 				return ""
 			}
 			return fmt.Sprintf("machine %s (%s) is no node: %s%s", p.name, p.machine.ComputerName, d.Cause, lastWords(d))
 		},
-		remedy: "by the cause that the log shows",
+		remedy: "see to the cause that is named; sluice deletes the machine and makes another",
 	},
 	{
 		code: ComputerNameCapital, area: areaMachine, status: Warning, alone: true,
