@@ -407,10 +407,10 @@ Nothing is wrong.
 }
 
 // narrow holds what is printed to a text, and each line to a terminal of 100 columns, but for a word that is longer.
-func narrow(t *testing.T, print func(*bytes.Buffer) error, want string) {
+func narrow(t *testing.T, show func(*bytes.Buffer) error, want string) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := print(&b); err != nil {
+	if err := show(&b); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.TrimPrefix(want, "\n"), b.String()); diff != "" {

@@ -414,20 +414,18 @@ func (p *pair) misnamed() bool {
 
 // ofInstance says that the node's name is made of the names that Azure has for its machine.
 func (p *pair) ofInstance() bool {
-	rest, last, _ := cutLast(p.machine.ProviderID)
-	rest, _, _ = cutLast(rest)
-	_, set, _ := cutLast(rest)
+	rest, last := cutLast(p.machine.ProviderID)
+	rest, _ = cutLast(rest)
+	_, set := cutLast(rest)
 	plain := strings.NewReplacer("_", "", "-", "")
 	name := plain.Replace(strings.ToLower(p.name))
 	return name == plain.Replace(strings.ToLower(last)) || name == plain.Replace(strings.ToLower(set+last))
 }
 
-func cutLast(path string) (before, last string, is bool) {
+// cutLast cuts a path before its last part.
+func cutLast(path string) (before, last string) {
 	i := strings.LastIndexByte(path, '/')
-	if i < 0 {
-		return "", path, false
-	}
-	return path[:i], path[i+1:], true
+	return path[:max(0, i)], path[i+1:]
 }
 
 // awaitsController says that kubelet has left it to a cloud controller manager to say what the node is.

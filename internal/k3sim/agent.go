@@ -188,7 +188,7 @@ func (a *Agent) fetch(ctx context.Context, t token, bundle []byte, path string) 
 	}
 	if resp.StatusCode == http.StatusForbidden {
 		resp.Body.Close()
-		return nil, nil, errors.New("Node password rejected, duplicate hostname or contents of '/etc/rancher/node/password' may not match server " + //nolint:staticcheck // K3s's own words
+		return nil, nil, errors.New("Node password rejected, duplicate hostname or contents of '/etc/rancher/node/password' may not match server " +
 			"node-passwd entry, try enabling a unique node name with the --with-node-id flag")
 	}
 	if certificate, err = taken(r, resp); err != nil {

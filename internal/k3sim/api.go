@@ -41,7 +41,7 @@ func newProxy(config *rest.Config) (*proxy, error) {
 
 // behind hands to the API server what is no route of the supervisor's. A request without a credential is 401, as anonymous requests are off.
 func (s *Server) behind(p *proxy) http.HandlerFunc {
-	refused := errors.New("Unauthorized") //nolint:staticcheck // the API server's own word
+	refused := errors.New("Unauthorized")
 	return func(w http.ResponseWriter, r *http.Request) {
 		_, _, basic := r.BasicAuth()
 		switch {

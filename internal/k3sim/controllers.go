@@ -113,7 +113,7 @@ func (c *controllers) adopt(n *corev1.Node) error {
 			n.Spec.ProviderID = "k3s://" + n.Name
 		}
 		for stable, beta := range map[string]string{
-			corev1.LabelInstanceTypeStable: corev1.LabelInstanceType, corev1.LabelTopologyZone: corev1.LabelFailureDomainBetaZone, //nolint:staticcheck // as seen
+			corev1.LabelInstanceTypeStable: corev1.LabelInstanceType, corev1.LabelTopologyZone: corev1.LabelFailureDomainBetaZone,
 		} {
 			value, told := n.Labels[stable]
 			if !told && stable == corev1.LabelInstanceTypeStable {
