@@ -41,7 +41,16 @@ soak: ## play a simulated week of 5,000 nodes and 150,000 pods with faults; ARGS
 test: ## run every test, those on the real control plane included
 	@if [ "$$($(GO) list -f '{{.Stale}}' k8s.io/kubernetes/cmd/kube-apiserver/app)" = true ]; then \
 		echo 'compiling sluice, its tests and, this first time, a Kubernetes API server: some minutes before the first result' >&2; fi
+	@$(NOK3S)
 	$(GO) test ./...
+
+# Nothing in the tree brings a K3s: whoever has one names it.
+NOK3S := test -n "$$SLUICE_K3S" || echo 'NOT TRIED ON K3S: SLUICE_K3S names no binary, and the stand-in is met in its place (make k3s-conformance)' >&2
+
+.PHONY: k3s-conformance
+k3s-conformance: ## try joining, names used again, removal and parking on a K3s: SLUICE_K3S=path of its binary; says loudly when there is none
+	@$(NOK3S)
+	$(GO) test -count=1 -v -timeout 60m -run TestOnARealK3s ./internal/k3sim/trial
 
 # What runs beside something else. The real API server that some of it meets runs in a process of its own, without the race detector.
 RACE := ./internal/kube ./internal/kubesim ./internal/web ./internal/actuate ./internal/agent ./internal/report ./internal/app ./internal/azure \

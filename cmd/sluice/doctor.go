@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,7 +22,7 @@ func doctorCommand() *cobra.Command {
 	var x app.Examination
 	o := app.Options{Version: version}
 	cmd := &cobra.Command{
-		Use:   "doctor",
+		Use:   "doctor [--join [NODE]]",
 		Short: "Say what is wrong with this installation, and how to mend it",
 		Long: `Look at everything that sluice rests on, with the same flags and environment as "sluice run": the configuration,
 instance metadata, endpoints, the identity and its rights action by action, the rights in Kubernetes, the clocks, node
@@ -29,20 +31,34 @@ groups, tags, and how nodes and machines match. Nothing is written.
 Each check is told as it ends, and the whole ends within --timeout. What is wrong comes with a code and with what mends it;
 checks that depend on something that is wrong are not made. With -o json, one document comes at the end.
 
+With --join it says why machines and nodes do not come together as they should: names, provider ids, labels, taints, passwords
+of K3s, and what the boot log of a machine without a node says. Of a NODE, or a machine as GROUP/ID or by its computer name, it
+tells everything; without one, all with which something is wrong. It works without Azure, and on clusters that sluice does not manage.
+
 The rights in Kubernetes are those of whoever asks. --as asks for those of another account, such as sluice's own.
 
 Exit code 0: everything was looked at and nothing is wrong; 1: there is a problem or a warning, or something could not be
 looked at; 2: error.`,
-		Example: "  sluice doctor\n  sluice doctor --as=system:serviceaccount:kube-system:sluice\n  sluice doctor --nodes=1:10:agents -o json",
-		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Example: "  sluice doctor\n  sluice doctor --join\n  sluice doctor --join agents00002f\n  sluice doctor --as=system:serviceaccount:kube-system:sluice\n  sluice doctor --nodes=1:10:agents -o json",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if x.Join && len(args) == 1 {
+				return nil
+			}
+			return noArguments(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkFormat(format); err != nil {
 				return err
 			}
 			if x.Within <= 0 {
 				return fmt.Errorf("--timeout=%s: give a duration above zero, such as 30s", x.Within)
 			}
-			all, err := s.diagnose(cmd, o, x, format == "json")
+			examine := s.diagnose
+			if x.Join {
+				x.Joins = strings.Join(args, "")
+				examine = s.diagnoseJoins
+			}
+			all, err := examine(cmd, o, x, format == "json")
 			if err != nil {
 				return err
 			}
@@ -63,6 +79,7 @@ looked at; 2: error.`,
 	app.BindAs(f, "leader-elect-resource-name", &o.Election.Name, "name of the lease")
 	f.StringVar(&x.As, "as", "", "account in Kubernetes to ask as, by impersonation, such as system:serviceaccount:kube-system:sluice; empty: your own")
 	f.DurationVar(&x.Within, "timeout", 30*time.Second, "end within this time; what was not answered by then is unknown")
+	f.BoolVar(&x.Join, "join", false, "say why machines and nodes do not come together: of the NODE that is named, or of all")
 	f.StringVarP(&format, "output", "o", "text", "text or json")
 	takeAll(f, runCommand().Flags())
 	return cmd
@@ -100,6 +117,62 @@ func (s *settings) diagnose(cmd *cobra.Command, o app.Options, x app.Examination
 		err = printer.End()
 	}
 	return all, err
+}
+
+// diagnoseJoins looks at how machines and nodes come together. What keeps it from being known is told first.
+func (s *settings) diagnoseJoins(cmd *cobra.Command, o app.Options, x app.Examination, quiet bool) (all []doctor.Finding, err error) {
+	wait := progress.NewLine(cmd.ErrOrStderr())
+	defer wait.Clear()
+	var d doctor.Diagnosis
+	var facts doctor.Facts
+	x.Learned = func(f doctor.Facts, known func(string) bool) {
+		if facts = f; x.WithoutAzure {
+			return
+		}
+		for _, one := range d.Next(f, known) {
+			if one.Status == doctor.Problem && slices.Contains(needed, one.Check) {
+				all = append(all, one)
+			}
+		}
+		wait.Show(awaited(&d, x.Within))
+	}
+	bad := s.butKube(&o, wait.Before(cmd.ErrOrStderr()), slog.LevelError)
+	if bad != nil { // then of Kubernetes alone
+		all, x.WithoutAzure = append(all, doctor.Diagnose(doctor.Facts{Azure: doctor.Azure{Config: bad}})[0]), true
+	}
+	o.Election.Namespace = o.Namespace
+	o.Kube, x.Unnamed = s.kube()
+	wait.Show(awaited(&d, x.Within))
+	app.Examine(cmd.Context(), o, x)
+	wait.Clear()
+	j := facts.Joining
+	if j == nil || j.Snapshot == nil {
+		if len(all) == 0 {
+			all = []doctor.Finding{{Check: "kubernetes", Status: doctor.Unknown, Message: fmt.Sprintf("the nodes are not known: not everything was answered within %s", x.Within)}}
+		}
+		return all, printed(cmd, all, quiet, doctor.PrintJoin)
+	}
+	joins, known := doctor.Join(j, x.Joins)
+	if !known {
+		if j.Unread != "" {
+			return nil, fmt.Errorf("there is no node %s, and machines are not known: %s", x.Joins, j.Unread)
+		}
+		return nil, fmt.Errorf("there is no node %s, and no machine of a group has that id or computer name", x.Joins)
+	}
+	if x.Joins != "" {
+		return append(all, joins...), printed(cmd, append(all, joins...), quiet, doctor.PrintJoin)
+	}
+	return append(all, joins...), printed(cmd, append(all, joins...), quiet, doctor.PrintJoins)
+}
+
+// needed are the checks whose faults keep it from being known which machine is which node.
+var needed = []string{"configuration", "metadata", "endpoints", "identity", "kubernetes"}
+
+func printed(cmd *cobra.Command, all []doctor.Finding, asJSON bool, text func(io.Writer, []doctor.Finding) error) error {
+	if asJSON {
+		return doctor.PrintJSON(cmd.OutOrStdout(), all)
+	}
+	return text(cmd.OutOrStdout(), all)
 }
 
 // awaited says which check comes next, how many there are, and whom it waits for; "" behind the last one.

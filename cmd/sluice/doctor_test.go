@@ -8,8 +8,11 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 
+	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/doctor"
+	"sluice.dev/sluice/internal/kubesim"
 )
 
 // reviewed lets a farm's API server answer what an account may do: everything but the verb on the resource that denied names.
@@ -157,4 +160,81 @@ func TestATimeFarAwayIsToldInDays(t *testing.T) {
 			t.Errorf("%s is%q, want%q", until, got, want)
 		}
 	}
+}
+
+// TestDoctorSaysHowMachinesBecameNodes asks on a live farm for all, for one by each of its names, and for one that is not there.
+func TestDoctorSaysHowMachinesBecameNodes(t *testing.T) {
+	f := newFarm(t)
+	line := []string{"doctor", "--join", "--kubeconfig=" + kubeconfig(t, f.reviewed(""))}
+	ask := func(more ...string) said { return sluice(t.Context(), f.args(append(line, more...)...)...) }
+	ask().expect(t, exitNothing, "1 node and 1 machine of groups", "Nothing is wrong")
+	must(t, kubesim.Edit(f.cluster, "", "agents000000", func(n *corev1.Node) { n.Labels[corev1.LabelTopologyRegion] = "mars" }))
+	all := ask()
+	t.Log(all.out)
+	all.expect(t, exitActs, "NAME", "agents000000  problem  RegionWrong", "kubectl label --overwrite node agents000000")
+	one := ask("agents000000")
+	t.Log(one.out)
+	one.expect(t, exitActs, "machine        ok       node agents000000 is machine agents/0, by its")
+	ask("agents/0").expect(t, exitActs, "node agents000000 is machine agents/0")
+	if got := ask("agents000009"); got.code != exitError || !strings.Contains(got.complaint, "there is no node agents000009, and no machine of a group") {
+		t.Errorf("a stranger: exit code %d, %s", got.code, got.complaint)
+	}
+	if got := ask("agents000000", "agents/1"); got.code != exitError || !strings.Contains(got.complaint, "takes flags only") {
+		t.Errorf("two names: exit code %d, %s", got.code, got.complaint)
+	}
+	var o struct {
+		Worst    string
+		Findings []doctor.Finding
+	}
+	if got := ask("-o", "json"); json.Unmarshal([]byte(got.out), &o) != nil || o.Worst == "" || len(o.Findings) == 0 || o.Findings[0].Check == "" {
+		t.Errorf("as JSON: %s", got.out)
+	}
+	f.untouched()
+}
+
+// TestDoctorReadsTheBootLogOfAMachineWithoutANode has a machine that is late tell why, by its number and by its computer name.
+func TestDoctorReadsTheBootLogOfAMachineWithoutANode(t *testing.T) {
+	f := newFarm(t)
+	f.azure.Inject(azuresim.Fault{Console: "k3s[812]: level=fatal msg=\"Node password rejected, duplicate hostname\"\nlogin:\n"})
+	must(t, f.azure.SetCapacity("agents", 2))
+	f.azure.Now = func() time.Time { return time.Now().Add(-20 * time.Minute) } // it was made then
+	must(t, f.azure.SetCapacity("agents", 3))
+	f.azure.Now = nil
+	line := []string{"doctor", "--join", "--kubeconfig=" + kubeconfig(t, f.reviewed(""))}
+	for _, name := range []string{"", "agents/2", "agents000002"} {
+		got := sluice(t.Context(), f.args(append(line, strings.Fields(name)...)...)...)
+		t.Log(got.out)
+		got.expect(t, exitActs, doctor.MachineFails, "another node has its name", "Node password rejected")
+	}
+	sluice(t.Context(), f.args(append(line, "agents/1")...)...).expect(t, exitNothing, "machine agents/1 (agents000001) is creating, and no node")
+}
+
+// TestDoctorJoinsDoWithoutAzure judges nodes alone where no machine can be known.
+func TestDoctorJoinsDoWithoutAzure(t *testing.T) {
+	for name, breaks := range map[string]func(*farm) string{
+		"a setting that does not parse": func(f *farm) string {
+			f.t.Setenv("ARM_VM_TYPE", "aks")
+			return doctor.ConfigurationRefused
+		},
+		"no identity": func(f *farm) string {
+			f.t.Setenv("ARM_USE_MANAGED_IDENTITY_EXTENSION", "true")
+			f.t.Setenv("ARM_USER_ASSIGNED_IDENTITY_ID", "another")
+			return doctor.TokenRefused
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFarm(t)
+			line := []string{"doctor", "--join", "--kubeconfig=" + kubeconfig(t, f.reviewed(""))}
+			code := breaks(f)
+			got := sluice(t.Context(), f.args(line...)...)
+			t.Log(got.out)
+			got.expect(t, exitActs, code, "nodes are judged alone")
+			got = sluice(t.Context(), f.args(append(line, "agents000000")...)...)
+			t.Log(got.out)
+			got.expect(t, exitActs, "machines are not known")
+		})
+	}
+	got := sluice(t.Context(), "doctor", "--join", "--kubeconfig="+kubeconfig(t, "http://"+freeAddress(t)), "--azure-metadata-endpoint=http://"+freeAddress(t))
+	t.Log(got.out)
+	got.expect(t, exitActs, doctor.ClusterUnreachable)
 }

@@ -23,6 +23,12 @@ type Examination struct {
 	As      string        // the account whose rights in Kubernetes are asked about, by impersonation; "" for the caller's own
 	Within  time.Duration // bounds the whole; above zero
 
+	// Join has facts gathered of how machines become nodes, and the boot logs read of some that did not: of the machine of the name Joins, or of any.
+	Join  bool
+	Joins string
+
+	WithoutAzure bool // nobody asks Azure: its configuration cannot be used
+
 	// Learned is called whenever more is known, by one goroutine at a time, and at the end with all.
 	Learned func(facts doctor.Facts, known func(check string) bool)
 }
@@ -52,11 +58,18 @@ func Examine(ctx context.Context, o Options, x Examination) {
 		var objects *cluster.Objects
 		var lessons cluster.Lessons
 		var both sync.WaitGroup
-		both.Go(func() { groups = examineAzure(ctx, o.Azure, l) })
+		var provider *azure.Provider
+		if !x.WithoutAzure {
+			both.Go(func() { groups, provider = examineAzure(ctx, o.Azure, l) })
+		}
 		both.Go(func() { objects, lessons = examineKube(ctx, o, x, l) })
 		both.Wait()
+		var joining *doctor.Joining
+		if x.Join {
+			joining = examineJoins(ctx, o, x, provider, objects, known(groups, o.Policy, lessons))
+		}
 		l.learn(func(f *doctor.Facts) {
-			f.Groups = groups
+			f.Groups, f.Joining = groups, joining
 			if o.Policy != nil && groups != nil {
 				f.Strangers = o.Policy.Strangers(groups)
 			}
@@ -135,15 +148,15 @@ func (l *lesson) end(why string) {
 	l.tell(l.facts, func(string) bool { return true })
 }
 
-// examineAzure is nil when no group was asked for.
-func examineAzure(ctx context.Context, o azure.Options, l *lesson) []*cluster.Group {
+// examineAzure has no groups and no provider when none was asked for. The provider serves until ctx ends.
+func examineAzure(ctx context.Context, o azure.Options, l *lesson) ([]*cluster.Group, *azure.Provider) {
 	o.ReadOnly, o.Whole = true, true
 	life, cancel := context.WithCancel(ctx)
 	late := time.AfterFunc(placeWithin, cancel)
 	provider, err := azure.New(life, o)
 	late.Stop()
-	defer cancel()
 	if err != nil {
+		cancel()
 		l.learn(func(f *doctor.Facts) {
 			if machine := new(imds.Error); errors.As(err, &machine) {
 				f.Azure.Metadata = failure(machine, machine.Message)
@@ -151,7 +164,7 @@ func examineAzure(ctx context.Context, o azure.Options, l *lesson) []*cluster.Gr
 				f.Azure.Unplaced = err
 			}
 		}, "configuration", "metadata", "endpoints", "identity", "rights")
-		return nil
+		return nil, nil
 	}
 	l.learn(func(f *doctor.Facts) { f.Azure.Place = doctor.Place(provider.Place()) }, "configuration", "metadata")
 
@@ -179,7 +192,7 @@ func examineAzure(ctx context.Context, o azure.Options, l *lesson) []*cluster.Gr
 		}
 		grouped(&f.Azure, provider, groups)
 	}, "endpoints", "identity", "rights")
-	return groups
+	return groups, provider
 }
 
 // inspected takes in what Azure says when it is asked on purpose.

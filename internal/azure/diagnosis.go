@@ -116,7 +116,7 @@ func (d *diagnostics) diagnose() {
 			if resource == "" {
 				continue
 			}
-			said := d.examine(ctx, m.Group, resource)
+			said := d.examine(ctx, m.Group, resource, !d.options.ReadOnly)
 			d.mu.Lock()
 			switch t := d.of[m.UID]; {
 			case t == nil: // it is late no more
@@ -159,12 +159,22 @@ func (d *diagnostics) tell(g *cluster.Group) {
 	}
 }
 
-// examine asks Azure about one machine. It is nil where there was no answer that would be the same the next time.
-func (d *diagnostics) examine(ctx context.Context, group cluster.GroupID, resource string) *cluster.Diagnosis {
+// Ask asks Azure now what a machine says of itself, for a person who waits. It reads the boot log even where this process only looks: Azure counts
+// that as an action, which changes nothing. It is nil for a machine that no list has, and where Azure does not answer now.
+func (p *Provider) Ask(ctx context.Context, m cluster.Machine) *cluster.Diagnosis {
+	resource := p.diagnostics.resource(m)
+	if resource == "" {
+		return nil
+	}
+	return p.diagnostics.examine(ctx, m.Group, resource, true)
+}
+
+// examine asks Azure about one machine, for its boot log where that may be. It is nil where there was no answer that would be the same the next time.
+func (d *diagnostics) examine(ctx context.Context, group cluster.GroupID, resource string, bootLog bool) *cluster.Diagnosis {
 	var view instanceView
 	_ = d.askMachine(ctx, http.MethodGet, resource, "$expand=instanceView", &view) // the boot log may tell where this does not
 	statuses := view.bad()
-	log, err := d.console(ctx, resource)
+	log, err := d.console(ctx, resource, bootLog)
 	if err != nil && len(statuses) == 0 && !worded(err) && passing(d.wrap(group, "", err)) {
 		return nil
 	}
@@ -228,8 +238,8 @@ func (d *diagnostics) askMachine(ctx context.Context, method, resource, query st
 }
 
 // console is the end of a machine's serial console log.
-func (d *diagnostics) console(ctx context.Context, resource string) ([]byte, error) {
-	if d.options.ReadOnly {
+func (d *diagnostics) console(ctx context.Context, resource string, may bool) ([]byte, error) {
+	if !may {
 		return nil, errReadOnly
 	}
 	address, err := d.logAt(ctx, resource)

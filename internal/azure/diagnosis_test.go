@@ -196,6 +196,26 @@ func TestALookAsksForNoBootLog(t *testing.T) {
 	}
 }
 
+// TestAPersonWhoAsksIsReadTheBootLog has a process that only looks asked for it on purpose: it is read at once, and of a machine that no list has, nothing.
+func TestAPersonWhoAsksIsReadTheBootLog(t *testing.T) {
+	w := newWorld(t)
+	w.sim.Inject(azuresim.Fault{Console: "tar: No space left on device\nlogin:\n"})
+	w.must(w.sim.AddScaleSet(set("agents", 0)))
+	w.must(w.sim.SetCapacity("agents", 1))
+	o := w.options("0:9:agents")
+	o.ReadOnly = true
+	w.open(o)
+	w.pass(5 * time.Minute)
+	m := w.groups()["agents"].Instances[0].Machine()
+	if d := w.Ask(t.Context(), m); d == nil || d.Cause != "the disk is full" || d.Problem != "" || len(d.Lines) != 2 {
+		t.Errorf("the machine says %+v", d)
+	}
+	m.UID = "another"
+	if d := w.Ask(t.Context(), m); d != nil {
+		t.Errorf("a machine that no list has says %+v", d)
+	}
+}
+
 // TestAThrottledQuestionIsNoAnswer has Azure ask for a wait: the machine says nothing, and the group is as it would be else.
 func TestAThrottledQuestionIsNoAnswer(t *testing.T) {
 	w, _ := late(t, 1, "", nil)

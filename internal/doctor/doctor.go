@@ -1,5 +1,5 @@
 // Package doctor says what is wrong with an installation and how to mend it: identity, rights, endpoints, tags, groups, how nodes and
-// machines match, and the clock. It judges [Facts] that somebody else has gathered and asks nobody itself, so that every fault it can name is
+// machines match, and the clock; and of a node or machine why it did not join as it should. It judges [Facts] that somebody else has gathered and asks nobody itself, so that every fault it can name is
 // a case in a test.
 package doctor
 
@@ -34,6 +34,9 @@ type Finding struct {
 	Remedy  string `json:"remedy,omitempty"`  // what mends it, one sentence; "" when nothing is wrong
 	Cause   string `json:"cause,omitempty"`   // the check whose fault keeps this one from being looked at; "" for none
 
+	// Known is where others have met the same, as "kubernetes/autoscaler#3392"; "" when nobody is known to have.
+	Known string `json:"known,omitempty"`
+
 	blocks bool // what rests on this check cannot be looked at
 }
 
@@ -48,6 +51,9 @@ type Facts struct {
 
 	// Snapshot joins groups and nodes; nil when the cluster or the groups could not be read.
 	Snapshot *cluster.Snapshot
+
+	// Joining is how machines become nodes, where that was asked for.
+	Joining *Joining
 
 	// Strangers are the names in flags that no group has, as "--schedule names agents2".
 	Strangers []string

@@ -60,14 +60,7 @@ func (p *Printer) End() error {
 		fmt.Fprintf(&b, "%-23s %s: %s on %s\n", "not checked", strings.Join(p.rest[cause], ", "), depend, cause)
 	}
 	b.WriteString("\n")
-	switch problems, warnings, unknown := p.counts[Problem], p.counts[Warning], p.counts[Unknown]; {
-	case problems+warnings+unknown == 0:
-		b.WriteString("Nothing is wrong.\n")
-	case problems+warnings == 0:
-		fmt.Fprintf(&b, "Nothing wrong was found, and not everything could be looked at: %s unknown.\n", count(unknown, "thing"))
-	default:
-		fmt.Fprintf(&b, "%s, %s.\n", count(problems, "problem"), count(warnings, "warning"))
-	}
+	b.WriteString(sumOf(p.counts))
 	_, err := io.WriteString(p.W, b.String())
 	return err
 }

@@ -96,7 +96,7 @@ var rooms = map[string][]string{
 	"internal/actuate":                {"cloud", "cluster", "fleet", "guard", "internal/ledger", "internal/expander", "internal/kube", "plan", "plan/action", "plan/memory", "policy", "reason"},
 	"internal/agent":                  {"cluster", "guard", "internal/imds", "internal/kube"},
 	"internal/report":                 {"cluster", "journal", "plan", "plan/action", "plan/grow", "plan/memory", "policy", "reason", "scheduling"},
-	"internal/doctor":                 {"cluster"},
+	"internal/doctor":                 {"cluster", "diagnosis"},
 	"internal/timeline":               {"cluster", "internal/history", "internal/report", "journal", "plan/action", "plan/memory", "plan/node", "policy", "reason"},
 	"internal/top":                    {"internal/history", "internal/report", "internal/timeline", "internal/view", "journal", "plan/action", "reason"},
 	"internal/view":                   {"cluster", "internal/report", "journal", "plan/action", "policy", "reason", "scheduling"},
@@ -114,6 +114,8 @@ var rooms = map[string][]string{
 	"internal/observer":                      {"internal/azuresim", "internal/kubesim"}, // nothing of what it judges
 	"internal/azuresim/template":             {},
 	"internal/kubesim":                       {},
+	"internal/k3sim":                         {},
+	"internal/k3sim/trial":                   {},
 	"internal/controlplane":                  {},
 	"internal/controlplane/kubelets":         {},
 	"internal/controlplane/process":          {"internal/controlplane"},
@@ -167,7 +169,7 @@ var borders = []border{
 		path: "k8s.io/client-go/kubernetes",
 		code: []string{
 			"internal/kube", "internal/agent", "internal/report", "internal/app", "internal/bench/resident", "internal/world", "internal/controlplane/...",
-			"cmd/playground", "cmd/sluice",
+			"internal/k3sim/...", "cmd/playground", "cmd/sluice",
 		},
 		tests:   []string{"internal/actuate", "internal/kubesim"},
 		because: "actuate and the agent change Kubernetes through kube.Writer alone, and nobody else has a client in hand",
@@ -184,8 +186,12 @@ var borders = []border{
 	},
 	{
 		path: "sluice.dev/sluice/internal/controlplane", code: []string{"internal/controlplane/...", "cmd/playground"},
-		tests:   []string{"cmd/sluice", "internal/app", "internal/kube", "internal/report", "scheduling"},
+		tests:   []string{"cmd/sluice", "internal/app", "internal/k3sim", "internal/kube", "internal/report", "scheduling"},
 		because: "the product binary links no Kubernetes API server",
+	},
+	{
+		path: "sluice.dev/sluice/internal/k3sim", code: []string{"internal/k3sim/..."}, tests: []string{"cluster", "cmd/sluice", "internal/app", "internal/doctor", "internal/join", "internal/kube"},
+		because: "what runs in a user's cluster holds no simulator",
 	},
 	{
 		path: "sluice.dev/sluice/internal/fidelity", tests: []string{"internal/fidelity", "plan", "scheduling"},

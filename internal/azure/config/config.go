@@ -27,11 +27,13 @@ type Config struct {
 	IdentityEndpoint string
 	IdentityHeader   Secret
 
+	VMType               string // as given, in lower case; "" when it is not
 	Kind                 Kind
 	Deployment           string         // of Standard: the deployment that is replayed to grow
 	DeploymentParameters map[string]any // of Standard: name to {"value": ...}; nil is read from [ParametersFile]
 	MaxDeployments       int            // of Standard: finished deployments of sluice's own that are kept; 0 means 10
 	RefuseFlexible       bool           // enableVmssFlexNodes is given, as false
+	AdmitFlexible        bool           // it is given, as true
 	ForceDelete          bool           // delete machines by force
 	DynamicInstanceList  bool           // ask the SKU API for sizes
 	NoLabelPredictions   bool           // enableLabelPredictionsOnTemplate is given, as false

@@ -100,8 +100,9 @@ func (d *draft) whole(app Identity, what, proofKey, proof string) error {
 
 func (d *draft) decideKind() error {
 	d.RefuseFlexible = d.flexible != nil && !*d.flexible
+	d.AdmitFlexible = d.flexible != nil && *d.flexible
 	d.NoLabelPredictions = d.predictions != nil && !*d.predictions
-	switch strings.ToLower(d.vmType) {
+	switch d.VMType = strings.ToLower(d.vmType); d.VMType {
 	case "", "vmss":
 	case "vmssflex":
 		d.RefuseFlexible = false

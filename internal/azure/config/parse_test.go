@@ -63,12 +63,12 @@ func TestLaterSourcesWin(t *testing.T) {
 		"another cloud keeps its name":               {`{"cloud":"Contoso","resourceManagerEndpoint":"https://arm.contoso"}`, nil, Config{Cloud: "Contoso", EndpointsFrom: "https://arm.contoso"}},
 		"labels are not predicted":                   {`{"enableLabelPredictionsOnTemplate":false}`, nil, Config{NoLabelPredictions: true}},
 		"labels are predicted":                       {`{"enableLabelPredictionsOnTemplate":true}`, nil, Config{}},
-		"flexible scale sets are managed":            {`{"enableVmssFlexNodes":true}`, nil, Config{}},
+		"flexible scale sets are managed":            {`{"enableVmssFlexNodes":true}`, nil, Config{AdmitFlexible: true}},
 		"unless told not to":                         {"", []string{"AZURE_ENABLE_VMSS_FLEX=false"}, Config{RefuseFlexible: true}},
-		"vmType of the cloud controller's third way": {`{"vmType":"vmssflex"}`, nil, Config{}},
+		"vmType of the cloud controller's third way": {`{"vmType":"vmssflex"}`, nil, Config{VMType: "vmssflex"}},
 		"availability sets": {
 			`{"vmType":"Standard","deployment":"d","deploymentParameters":{"n":{"value":1}},"maxDeploymentsCount":4}`, nil,
-			Config{Kind: Standard, Deployment: "d", DeploymentParameters: map[string]any{"n": map[string]any{"value": 1.0}}, MaxDeployments: 4},
+			Config{VMType: "standard", Kind: Standard, Deployment: "d", DeploymentParameters: map[string]any{"n": map[string]any{"value": 1.0}}, MaxDeployments: 4},
 		},
 		"caches": {
 			`{"vmssVmsCacheTTL":200,"vmssVmsCacheJitter":30,"getVmssSizeRefreshPeriod":15}`, nil,
