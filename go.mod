@@ -52,6 +52,7 @@ require (
 	github.com/mattn/go-runewidth v0.0.30 // indirect
 	github.com/muesli/cancelreader v0.2.2 // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
+	github.com/smallstep/pkcs7 v0.2.3 // indirect
 	github.com/xo/terminfo v1.0.0 // indirect
 )
 

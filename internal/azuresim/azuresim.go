@@ -158,6 +158,7 @@ type Server struct {
 	kept      still               // what was made of the store since it last could have changed
 	acts      []ActState
 	buckets   map[string]*bucket
+	nonces    map[string]string // that machines last asked for an attested document with, by vmId
 	journal   requestLog
 	requests  uint64 // requests answered so far; numbers the generated request ids
 	writes    uint64 // operations started so far; numbers the generated operation ids
@@ -190,6 +191,10 @@ func (s *Server) retryAfter() time.Duration {
 // whose fault says that the connection breaks panics with
 // [http.ErrAbortHandler], as net/http wants it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, certificatesPath) {
+		s.Certificates().ServeHTTP(w, r)
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
