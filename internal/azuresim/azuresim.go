@@ -78,6 +78,9 @@ type Server struct {
 	// be created.
 	SubnetAddresses map[string]int
 
+	// Loopback gives machines private addresses of 127.0.0.0/8, from which a test can send, in the place of 10.0.0.0/8.
+	Loopback bool
+
 	// DetachLag is how long a disk names the machine it was detached from in
 	// managedBy, and cannot be attached to another; 0: not at all.
 	DetachLag time.Duration

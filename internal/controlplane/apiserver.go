@@ -32,6 +32,7 @@ func startAPIServer(listener net.Listener, etcd string, keys *credentials) (*com
 		"--client-ca-file=" + keys.ca.certificateFile,
 		"--authorization-mode=Node,RBAC",
 		"--enable-admission-plugins=NodeRestriction",
+		"--enable-bootstrap-token-auth",
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-key-file=" + keys.serviceAccount,
 		"--service-account-signing-key-file=" + keys.serviceAccount,

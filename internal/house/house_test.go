@@ -87,6 +87,7 @@ var rooms = map[string][]string{
 	"internal/ledger":                 {"cluster", "fleet", "policy"},
 	"internal/imds":                   {},
 	"internal/attest":                 {},
+	"internal/join":                   {"cloud", "internal/attest", "internal/azure"},
 	"internal/azure/catalog":          {},
 	"internal/azure/catalog/generate": {"internal/azure/catalog"},
 	"internal/azure/config":           {},
@@ -167,7 +168,7 @@ var borders = []border{
 	{
 		path: "k8s.io/client-go/kubernetes",
 		code: []string{
-			"internal/kube", "internal/agent", "internal/report", "internal/app", "internal/bench/resident", "internal/world", "internal/controlplane/...",
+			"internal/kube", "internal/agent", "internal/join", "internal/report", "internal/app", "internal/bench/resident", "internal/world", "internal/controlplane/...",
 			"cmd/playground", "cmd/sluice",
 		},
 		tests:   []string{"internal/actuate", "internal/kubesim"},
@@ -175,7 +176,7 @@ var borders = []border{
 	},
 	{
 		path: "sluice.dev/sluice/internal/azuresim", code: []string{"internal/azuresim/...", "internal/observer", "internal/world", "cmd/azuresim", "cmd/playground"},
-		tests:   []string{"internal/actuate", "internal/agent", "internal/app", "internal/azure", "internal/imds", "cmd/sluice"},
+		tests:   []string{"internal/actuate", "internal/agent", "internal/app", "internal/azure", "internal/imds", "internal/join", "cmd/sluice"},
 		because: "what runs in a user's cluster holds no simulator",
 	},
 	{
@@ -185,7 +186,7 @@ var borders = []border{
 	},
 	{
 		path: "sluice.dev/sluice/internal/controlplane", code: []string{"internal/controlplane/...", "cmd/playground"},
-		tests:   []string{"cmd/sluice", "internal/app", "internal/kube", "internal/report", "scheduling"},
+		tests:   []string{"cmd/sluice", "internal/app", "internal/join", "internal/kube", "internal/report", "scheduling"},
 		because: "the product binary links no Kubernetes API server",
 	},
 	{

@@ -1,0 +1,802 @@
+package join_test
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	certificates "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+
+	"sluice.dev/sluice/deploy"
+	"sluice.dev/sluice/internal/attest"
+	"sluice.dev/sluice/internal/azure"
+	"sluice.dev/sluice/internal/azure/config"
+	"sluice.dev/sluice/internal/azuresim"
+	"sluice.dev/sluice/internal/controlplane/controlplanetest"
+	"sluice.dev/sluice/internal/join"
+)
+
+const subscription = "00000000-0000-0000-0000-000000000001"
+
+// plane is the one real API server of the tests here, and an administrator of it.
+type plane struct {
+	config *rest.Config
+	admin  kubernetes.Interface
+}
+
+func newPlane(t *testing.T) *plane {
+	t.Helper()
+	p := &plane{config: controlplanetest.Start(t)}
+	p.admin = kubernetes.NewForConfigOrDie(p.config)
+	for _, documents := range [][]byte{deploy.Join} {
+		p.apply(t, documents)
+	}
+	return p
+}
+
+// apply creates what YAML documents describe.
+func (p *plane) apply(t *testing.T, documents []byte) {
+	t.Helper()
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discovery.NewDiscoveryClientForConfigOrDie(p.config)))
+	client := dynamic.NewForConfigOrDie(p.config)
+	reader := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(documents), 4096)
+	for {
+		o := &unstructured.Unstructured{}
+		if err := reader.Decode(o); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		m, err := mapper.RESTMapping(o.GroupVersionKind().GroupKind(), o.GroupVersionKind().Version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var at dynamic.ResourceInterface = client.Resource(m.Resource)
+		if o.GetNamespace() != "" {
+			at = client.Resource(m.Resource).Namespace(o.GetNamespace())
+		}
+		if _, err := at.Create(t.Context(), o, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// world is a simulated Azure with scale sets, and a door in front of the plane that has the rights of deploy/join.yaml and no others.
+type world struct {
+	t *testing.T
+	*plane
+	sim         *azuresim.Server
+	provider    *azure.Provider
+	door        *join.Door
+	options     join.Options
+	at          string // where the door answers
+	fingerprint string
+	ahead       time.Duration // of the clocks of Azure and the door
+	name        string        // of its scale set
+}
+
+func (w *world) now() time.Time { return time.Now().Add(w.ahead) }
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// newWorld has a scale set of n machines. Its name makes node names that no other world has.
+func (p *plane) newWorld(t *testing.T, name string, n int, change ...func(*join.Options)) *world {
+	t.Helper()
+	w := &world{t: t, plane: p, name: name}
+	seed := uint64(0)
+	for _, c := range name {
+		seed = seed*31 + uint64(c)
+	}
+	w.sim = &azuresim.Server{Now: w.now, Seed: seed, AnyToken: true, Loopback: true, Throttle: true, Boot: azuresim.Fixed(0), Delete: azuresim.Fixed(0)}
+	w.must(w.sim.AddMachine(azuresim.Machine{Subscription: subscription, ResourceGroup: "Farm", Name: name + "-server", Location: "westeurope", SystemAssigned: true}))
+	w.must(w.sim.AddScaleSet(azuresim.ScaleSet{
+		Subscription: subscription, ResourceGroup: "Farm", Name: name, Location: "westeurope", Size: "Standard_D4s_v5", VCPUs: 4, Family: "standardDSv5Family", Capacity: n,
+	}))
+	w.must(w.sim.AddScaleSet(azuresim.ScaleSet{
+		Subscription: subscription, ResourceGroup: "Other", Name: name + "o", Location: "westeurope", Size: "Standard_D4s_v5", VCPUs: 4, Family: "standardDSv5Family", Capacity: 1,
+	}))
+	var err error
+	w.provider, err = azure.New(t.Context(), azure.Options{
+		Config: config.Config{Subscription: subscription, ResourceGroup: "Farm"}, Transport: &azuresim.Transport{Server: w.sim, Machine: name + "-server"}, Now: w.now,
+	})
+	w.must(err)
+	ca, err := w.sim.AttestationCA()
+	w.must(err)
+	roots := x509.NewCertPool()
+	roots.AddCert(ca)
+	account := rest.CopyConfig(p.config)
+	account.Impersonate = rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:" + deploy.Namespace + ":" + deploy.ServiceAccount, Groups: []string{"system:serviceaccounts", "system:authenticated"},
+	}
+	w.options = join.Options{
+		Client: kubernetes.NewForConfigOrDie(account), Cloud: w.provider.Arrivals(), Groups: []string{"farm"}, Pools: []string{strings.ToUpper(name)}, Distribution: join.Kubeadm,
+		Server: p.config.Host, CA: p.config.CAData, Key: []byte("0123456789abcdef"), Roots: roots, IssuersFrom: "https://www.microsoft.test" + "/pkiops/certs",
+		Transport: &azuresim.Transport{Server: w.sim}, Now: w.now,
+	}
+	if len(w.options.CA) == 0 {
+		t.Fatal("the plane's configuration has no certificate authority")
+	}
+	for _, c := range change {
+		c(&w.options)
+	}
+	w.open()
+	return w
+}
+
+// open opens another door with the same options.
+func (w *world) open() {
+	w.t.Helper()
+	var err error
+	w.door, err = join.New(w.options)
+	w.must(err)
+	server := httptest.NewUnstartedServer(w.door)
+	identity, fingerprint, err := join.NewIdentity(time.Now())
+	w.must(err)
+	pair, err := tls.X509KeyPair(identity, identity)
+	w.must(err)
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+	server.StartTLS()
+	w.t.Cleanup(server.Close)
+	w.at, w.fingerprint = server.URL, fingerprint
+}
+
+// machine is one on which something like sluice-join runs.
+type machine struct {
+	w *world
+	azuresim.MachineState
+	client *http.Client
+	from   string // its requests come from there
+}
+
+// machine is the nth of the scale set.
+func (w *world) machine(n int) *machine {
+	w.t.Helper()
+	return w.called(fmt.Sprintf("%s_%d", w.name, n))
+}
+
+func (w *world) called(name string) *machine {
+	w.t.Helper()
+	for _, s := range w.sim.Machines() {
+		if s.Name == name {
+			return w.at127(s, s.PrivateIP)
+		}
+	}
+	w.t.Fatalf("there is no machine %s", name)
+	return nil
+}
+
+// at127 lets a machine's requests come from an address.
+func (w *world) at127(s azuresim.MachineState, from string) *machine {
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	transport := &http.Transport{DialContext: dialer.DialContext, TLSClientConfig: &tls.Config{
+		InsecureSkipVerify: true, //nolint:gosec // the fingerprint is checked instead, as on a machine
+		VerifyConnection: func(c tls.ConnectionState) error {
+			if sum := sha256.Sum256(c.PeerCertificates[0].Raw); hex.EncodeToString(sum[:]) != w.fingerprint {
+				return errors.New("it is another door")
+			}
+			return nil
+		},
+	}}
+	w.t.Cleanup(transport.CloseIdleConnections)
+	return &machine{w: w, MachineState: s, client: &http.Client{Transport: transport}, from: from}
+}
+
+// said is an answer of the door.
+type said struct {
+	status int
+	retry  string
+	join.Answer
+	Nonce, Code, Message string
+}
+
+func (m *machine) post(path string, body any) said {
+	m.w.t.Helper()
+	raw, err := json.Marshal(body)
+	m.w.must(err)
+	return m.send(path, raw)
+}
+
+func (m *machine) send(path string, raw []byte) (s said) {
+	m.w.t.Helper()
+	resp, err := m.client.Post(m.w.at+path, "application/json", bytes.NewReader(raw))
+	m.w.must(err)
+	defer resp.Body.Close()
+	s.status, s.retry = resp.StatusCode, resp.Header.Get("Retry-After")
+	m.w.must(json.NewDecoder(resp.Body).Decode(&s))
+	return s
+}
+
+func (m *machine) challenge() string {
+	m.w.t.Helper()
+	s := m.post(join.ChallengePath, nil)
+	if s.status != http.StatusOK || len(s.Nonce) != 32 {
+		m.w.t.Fatalf("the challenge is %+v", s)
+	}
+	return s.Nonce
+}
+
+// document is what the machine's metadata service gives.
+func (m *machine) document(nonce string) map[string]any {
+	m.w.t.Helper()
+	req := httptest.NewRequest(http.MethodGet, "http://169.254.169.254/metadata/attested/document?api-version=2021-02-01&nonce="+nonce, nil)
+	req.Header.Set("Metadata", "true")
+	r := httptest.NewRecorder()
+	m.w.sim.Metadata(m.ID).ServeHTTP(r, req)
+	var d map[string]any
+	m.w.must(json.Unmarshal(r.Body.Bytes(), &d))
+	return d
+}
+
+func (m *machine) ask(nonce, id string, document map[string]any) said {
+	m.w.t.Helper()
+	return m.post(join.JoinPath, map[string]any{"nonce": nonce, "resourceId": id, "document": document})
+}
+
+// join is the whole protocol once.
+func (m *machine) join() said {
+	m.w.t.Helper()
+	nonce := m.challenge()
+	return m.ask(nonce, m.ID, m.document(nonce))
+}
+
+// joins is join for a machine that is let in.
+func (m *machine) joins() said {
+	m.w.t.Helper()
+	s := m.join()
+	if s.status != http.StatusOK || s.Token == "" {
+		m.w.t.Fatalf("%s is refused: %d %s: %s", m.Name, s.status, s.Code, s.Message)
+	}
+	return s
+}
+
+func (m *machine) refused(s said, code join.Code) {
+	m.w.t.Helper()
+	if s.Code != string(code) || s.status < 400 || s.Token != "" || s.Message == "" {
+		m.w.t.Errorf("%s got %+v, want %s", m.Name, s, code)
+	}
+	if retry := s.status == http.StatusTooManyRequests || s.status == http.StatusServiceUnavailable; retry != (s.retry != "") {
+		m.w.t.Errorf("%s: status %d with Retry-After %q", code, s.status, s.retry)
+	}
+}
+
+// bearer is a client with a token of the door.
+func (w *world) bearer(s said) *kubernetes.Clientset {
+	c := rest.AnonymousClientConfig(w.config)
+	c.BearerToken = s.Token
+	return kubernetes.NewForConfigOrDie(c)
+}
+
+// csr asks for a certificate and lets the door decide.
+func (w *world) csr(client kubernetes.Interface, signer string, usages []certificates.KeyUsage, request *x509.CertificateRequest) (*certificates.CertificateSigningRequest, *ecdsa.PrivateKey) {
+	w.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	w.must(err)
+	der, err := x509.CreateCertificateRequest(rand.Reader, request, key)
+	w.must(err)
+	q, err := client.CertificatesV1().CertificateSigningRequests().Create(w.t.Context(), &certificates.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "csr-"},
+		Spec:       certificates.CertificateSigningRequestSpec{Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), SignerName: signer, Usages: usages},
+	}, metav1.CreateOptions{})
+	w.must(err)
+	w.step()
+	q, err = w.admin.CertificatesV1().CertificateSigningRequests().Get(w.t.Context(), q.Name, metav1.GetOptions{})
+	w.must(err)
+	return q, key
+}
+
+func (w *world) step() {
+	w.t.Helper()
+	_, err := w.door.Step(w.t.Context())
+	w.must(err)
+}
+
+func subject(node string) pkix.Name {
+	return pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}}
+}
+
+var clientUsages = []certificates.KeyUsage{certificates.UsageDigitalSignature, certificates.UsageClientAuth}
+var servingUsages = []certificates.KeyUsage{certificates.UsageDigitalSignature, certificates.UsageServerAuth}
+
+// issued waits for the certificate of an approved request, and is a client with it.
+func (w *world) issued(q *certificates.CertificateSigningRequest, key *ecdsa.PrivateKey) *kubernetes.Clientset {
+	w.t.Helper()
+	watch, err := w.admin.CertificatesV1().CertificateSigningRequests().Watch(w.t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + q.Name})
+	w.must(err)
+	defer watch.Stop()
+	for e := range watch.ResultChan() {
+		if is, ok := e.Object.(*certificates.CertificateSigningRequest); ok && len(is.Status.Certificate) > 0 {
+			q = is
+			break
+		}
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	w.must(err)
+	c := rest.AnonymousClientConfig(w.config)
+	c.CertData, c.KeyData = q.Status.Certificate, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
+	return kubernetes.NewForConfigOrDie(c)
+}
+
+// decided is the decision on a request: Approved or Denied, and its reason; "" while there is none.
+func decided(q *certificates.CertificateSigningRequest) (string, string) {
+	for _, c := range q.Status.Conditions {
+		return string(c.Type), c.Reason
+	}
+	return "", ""
+}
+
+func (w *world) tokenIsGone(s said) bool {
+	w.t.Helper()
+	id, _, _ := strings.Cut(s.Token, ".")
+	_, err := w.admin.CoreV1().Secrets("kube-system").Get(w.t.Context(), "bootstrap-token-"+id, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		w.t.Fatal(err)
+	}
+	return err != nil
+}
+
+// node registers a node as an administrator, for cases that are not about how.
+func (w *world) node(name, providerID string) {
+	w.t.Helper()
+	_, err := w.admin.CoreV1().Nodes().Create(w.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{ProviderID: providerID}}, metav1.CreateOptions{})
+	w.must(err)
+}
+
+// TestJoinByProof plays the door over the wire, between a simulated Azure and a real API server.
+func TestJoinByProof(t *testing.T) {
+	p := newPlane(t)
+	for name, play := range map[string]func(t *testing.T, p *plane){
+		"a machine joins and its token is gone":             joinsWhole,
+		"a kubelet gets no certificate of another node":     certificatesOfOthers,
+		"serving certificates are the machine's own":        servingCertificates,
+		"what proves nothing is refused":                    refusals,
+		"a machine joins once":                              once,
+		"an answer that was lost is given again":            lost,
+		"tokens end":                                        tokensEnd,
+		"certificates of issuers are fetched within bounds": fetches,
+		"two hundred machines stay within the share":        twoHundred,
+		"strangers ask in vain, and cost little":            strangers,
+		"an old node of the name stands in the way":         nameTaken,
+		"what only a person can mend is an Event":           eventsTell,
+		"flexible machines join too":                        flexible,
+		"two doors take each other's challenges":            twoDoors,
+	} {
+		t.Run(name, func(t *testing.T) { play(t, p) })
+	}
+}
+
+func joinsWhole(t *testing.T, p *plane) {
+	w := p.newWorld(t, "whole", 1)
+	m := w.machine(0)
+	s := m.joins()
+	if s.Node != m.ComputerName || s.Server != p.config.Host || s.CACertificate != string(p.config.CAData) || !strings.HasPrefix(s.K3sToken, "K10") || !strings.HasSuffix(s.K3sToken, "::"+s.Token) {
+		t.Errorf("it got %+v", s)
+	}
+	block, _ := pem.Decode(p.config.CAData)
+	ca, err := x509.ParseCertificate(block.Bytes)
+	w.must(err)
+	if sum := sha256.Sum256(ca.RawSubjectPublicKeyInfo); s.CAHash != "sha256:"+hex.EncodeToString(sum[:]) {
+		t.Errorf("the hash is %s", s.CAHash)
+	}
+	client := w.bearer(s)
+	if _, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("with its token it may list pods: %v", err)
+	}
+	q, key := w.csr(client, certificates.KubeAPIServerClientKubeletSignerName, clientUsages, &x509.CertificateRequest{Subject: subject(s.Node)})
+	if is, why := decided(q); is != "Approved" {
+		t.Fatalf("its request is %q %s", is, why)
+	}
+	if w.tokenIsGone(s) {
+		t.Error("its token ended before it is a node: it reads its certificate with it")
+	}
+	m.refused(m.join(), join.AlreadyJoined)
+	kubelet := w.issued(q, key)
+	_, err = kubelet.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: s.Node}}, metav1.CreateOptions{})
+	w.must(err)
+	w.step()
+	if !w.tokenIsGone(s) {
+		t.Error("it is a node, and its token is still there")
+	}
+	for tries := 0; ; tries++ { // the API server hears of it by a watch
+		_, err := client.CoreV1().Nodes().Get(t.Context(), s.Node, metav1.GetOptions{})
+		if apierrors.IsUnauthorized(err) {
+			break
+		}
+		if tries == 2000 {
+			t.Fatalf("its token still opens: %v", err)
+		}
+	}
+	w.must(w.admin.CoreV1().Nodes().Delete(t.Context(), s.Node, metav1.DeleteOptions{}))
+	m.refused(m.join(), join.AlreadyJoined)
+}
+
+func certificatesOfOthers(t *testing.T, p *plane) {
+	w := p.newWorld(t, "thief", 2)
+	s := w.machine(0).joins()
+	client, own := w.bearer(s), s.Node
+	other := w.machine(1).ComputerName
+	for name, of := range map[string]struct {
+		request *x509.CertificateRequest
+		usages  []certificates.KeyUsage
+		want    join.Code
+	}{
+		"another machine's node": {&x509.CertificateRequest{Subject: subject(other)}, clientUsages, join.CertificateName},
+		"alternative names":      {&x509.CertificateRequest{Subject: subject(own), DNSNames: []string{own}}, clientUsages, join.CertificateName},
+		"a server's usage":       {&x509.CertificateRequest{Subject: subject(own)}, []certificates.KeyUsage{certificates.UsageClientAuth, certificates.UsageServerAuth}, join.CertificateUsages},
+	} {
+		// Some of these the API server's admission refuses itself.
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		w.must(err)
+		der, err := x509.CreateCertificateRequest(rand.Reader, of.request, key)
+		w.must(err)
+		q, err := client.CertificatesV1().CertificateSigningRequests().Create(t.Context(), &certificates.CertificateSigningRequest{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "thief-"},
+			Spec: certificates.CertificateSigningRequestSpec{
+				Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), SignerName: certificates.KubeAPIServerClientKubeletSignerName, Usages: of.usages,
+			},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		w.step()
+		q, err = w.admin.CertificatesV1().CertificateSigningRequests().Get(t.Context(), q.Name, metav1.GetOptions{})
+		w.must(err)
+		if is, why := decided(q); is != "Denied" || why != string(of.want) {
+			t.Errorf("%s: %q %s, want Denied %s", name, is, why, of.want)
+		}
+	}
+	// A request that was made while the token was there, and is looked at when it has ended.
+	w.ahead += join.DefaultLife
+	q, _ := w.csr(client, certificates.KubeAPIServerClientKubeletSignerName, clientUsages, &x509.CertificateRequest{Subject: subject(own)})
+	if is, why := decided(q); is != "Denied" || why != string(join.CertificateToken) {
+		t.Errorf("an ended token's: %q %s", is, why)
+	}
+}
+
+func servingCertificates(t *testing.T, p *plane) {
+	w := p.newWorld(t, "serving", 2)
+	m, other := w.machine(0), w.machine(1)
+	s := m.joins()
+	q, key := w.csr(w.bearer(s), certificates.KubeAPIServerClientKubeletSignerName, clientUsages, &x509.CertificateRequest{Subject: subject(s.Node)})
+	kubelet := w.issued(q, key)
+	_, err := kubelet.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: s.Node}, Spec: corev1.NodeSpec{ProviderID: "azure://" + m.ID}}, metav1.CreateOptions{})
+	w.must(err)
+	ip, theirs := net.ParseIP(m.PrivateIP), net.ParseIP(other.PrivateIP)
+	for name, of := range map[string]struct {
+		request  *x509.CertificateRequest
+		is, want string
+	}{
+		"its own":           {&x509.CertificateRequest{Subject: subject(s.Node), DNSNames: []string{s.Node}, IPAddresses: []net.IP{ip}}, "Approved", "JoinByProof"},
+		"another's address": {&x509.CertificateRequest{Subject: subject(s.Node), DNSNames: []string{s.Node}, IPAddresses: []net.IP{ip, theirs}}, "Denied", string(join.CertificateAddress)},
+		"another's name":    {&x509.CertificateRequest{Subject: subject(s.Node), DNSNames: []string{"kubernetes.default.svc"}}, "Denied", string(join.CertificateAddress)},
+	} {
+		q, _ := w.csr(kubelet, certificates.KubeletServingSignerName, servingUsages, of.request)
+		if is, why := decided(q); is != of.is || why != of.want {
+			t.Errorf("%s: %q %s, want %s %s", name, is, why, of.is, of.want)
+		}
+	}
+}
+
+func refusals(t *testing.T, p *plane) {
+	w := p.newWorld(t, "refused", 12)
+	stranger, err := azuresim.NewAttestor()
+	w.must(err)
+	foreign := &azuresim.Server{Now: w.now, Attestation: stranger, Seed: 1}
+	w.must(foreign.AddScaleSet(azuresim.ScaleSet{Subscription: subscription, ResourceGroup: "Farm", Name: "refused", Location: "westeurope", Size: "Standard_D4s_v5", Capacity: 1}))
+	n := 0
+	next := func() *machine { n++; return w.machine(n - 1) }
+
+	m := next()
+	nonce := m.challenge()
+	d := m.document(nonce)
+	signature := []byte(d["signature"].(string))
+	signature[len(signature)/8] ^= 1 // in the content: base64 stays base64
+	d["signature"] = string(signature)
+	if s := m.ask(nonce, m.ID, d); s.Code != string(attest.BadSignature) && s.Code != string(attest.Unreadable) || s.Token != "" {
+		t.Errorf("a forged document: %+v", s)
+	}
+
+	m = next()
+	nonce = m.challenge()
+	own := w.sim
+	w.sim = foreign
+	document := (&machine{w: w, MachineState: foreign.Machines()[0]}).document(nonce)
+	w.sim = own
+	m.refused(m.ask(nonce, m.ID, document), join.Code(attest.Chain))
+
+	for code, f := range map[attest.Code]azuresim.Fault{
+		attest.Expired: {DocumentAge: 8 * time.Minute}, attest.Subscription: {DocumentSubscription: "another"}, attest.Nonce: {StaleNonce: true},
+	} {
+		f.Times = 1
+		w.sim.Inject(f)
+		m = next()
+		m.refused(m.join(), join.Code(code))
+	}
+
+	m, other := next(), next()
+	w.sim.Inject(azuresim.Fault{DocumentOf: other.ID, Times: 1})
+	m.refused(m.join(), join.MachineOther)
+	nonce = m.challenge() // and the other way round: its own document, the other's id
+	m.refused(m.ask(nonce, other.ID, m.document(nonce)), join.MachineOther)
+
+	m = w.called("refusedo_0")
+	m.refused(m.join(), join.MachineGroup)
+	m = w.called("refused-server")
+	m.refused(m.join(), join.MachineGroup)
+
+	m = next()
+	for _, id := range []string{"", "/subscriptions/x/resourceGroups/farm/providers/Microsoft.Compute/virtualMachines/a", m.ID + "/../5", m.ID + "?a=b", strings.Replace(m.ID, subscription, "other", 1)} {
+		w.ahead += 3 * time.Second
+		nonce = m.challenge()
+		m.refused(m.ask(nonce, id, m.document(nonce)), join.MachineID)
+	}
+
+	// A pod with an address of its own has its machine's document.
+	m = next()
+	pod := w.at127(m.MachineState, "127.200.0.7")
+	pod.refused(pod.join(), join.AddressOther)
+	nonce = m.challenge()
+	pod.refused(pod.ask(nonce, m.ID, m.document(nonce)), join.ChallengeUnknown)
+
+	// Nothing is left to replay.
+	nonce = m.challenge()
+	document = m.document(nonce)
+	if s := m.ask(nonce, m.ID, document); s.status != http.StatusOK {
+		t.Fatalf("it is refused: %+v", s)
+	}
+	m.refused(m.ask(nonce, m.ID, document), join.ChallengeUsed)
+
+	m = next()
+	nonce = m.challenge()
+	w.ahead += 2*time.Minute + time.Second
+	m.refused(m.ask(nonce, m.ID, m.document(nonce)), join.ChallengeExpired)
+	w.ahead += 30 * time.Minute
+	m.refused(m.join(), join.MachineOld)
+}
+
+func once(t *testing.T, p *plane) {
+	w := p.newWorld(t, "once", 1)
+	m := w.machine(0)
+	m.joins()
+	w.node(m.ComputerName, "")
+	m.refused(m.join(), join.AlreadyJoined)
+	w.must(w.admin.CoreV1().Nodes().Delete(t.Context(), m.ComputerName, metav1.DeleteOptions{}))
+	w.open() // a restart forgets nothing
+	m.refused(m.join(), join.AlreadyJoined)
+}
+
+func lost(t *testing.T, p *plane) {
+	w := p.newWorld(t, "lost", 1)
+	m := w.machine(0)
+	first := m.joins()
+	second := m.joins()
+	if first.Token == second.Token || !w.tokenIsGone(first) || w.tokenIsGone(second) {
+		t.Error("of two tokens only the second is good")
+	}
+	for range 3 {
+		w.ahead += 20 * time.Second
+		m.joins()
+	}
+	m.refused(m.join(), join.TokensSpent)
+}
+
+func tokensEnd(t *testing.T, p *plane) {
+	w := p.newWorld(t, "ends", 2)
+	late, gone := w.machine(0), w.machine(1)
+	tokens := []said{late.joins(), gone.joins()}
+	w.step()
+	if w.tokenIsGone(tokens[0]) || w.tokenIsGone(tokens[1]) {
+		t.Error("they end at once")
+	}
+	w.must(w.sim.DeleteMachine(gone.ID))
+	w.ahead += 3 * time.Minute
+	w.step()
+	if w.tokenIsGone(tokens[0]) || !w.tokenIsGone(tokens[1]) {
+		t.Error("the token of the machine that is gone ends, and no other")
+	}
+	w.ahead += join.DefaultLife
+	w.step()
+	if !w.tokenIsGone(tokens[0]) {
+		t.Error("its time is over, and it is there")
+	}
+	w.ahead += 3 * time.Hour
+	w.step()
+	records, err := w.admin.CoreV1().ConfigMaps("sluice-join").List(t.Context(), metav1.ListOptions{LabelSelector: "sluice.dev/join=record"})
+	w.must(err)
+	for _, r := range records.Items {
+		if strings.HasPrefix(r.Data["node"], "ends") {
+			t.Errorf("the record of %s is kept", r.Data["node"])
+		}
+	}
+}
+
+func fetches(t *testing.T, p *plane) {
+	w := p.newWorld(t, "fetch", 3)
+	count := func() (n int) {
+		for _, r := range w.sim.Requests() {
+			if r.Kind == "GET pkiops/certs" {
+				n++
+			}
+		}
+		return n
+	}
+	w.sim.Inject(azuresim.Fault{Oversize: 16 << 10, Times: 1})
+	m := w.machine(0)
+	m.refused(m.join(), join.IssuerUnavailable)
+	m.refused(m.join(), join.IssuerUnavailable)
+	if n := count(); n != 1 {
+		t.Errorf("what cannot be had is asked for %d times", n)
+	}
+	w.ahead += 5 * time.Minute
+	m.joins()
+	w.machine(1).joins()
+	if n := count(); n != 3 {
+		t.Errorf("certificates are fetched %d times", n)
+	}
+	w.ahead = 0
+	w.sim.Inject(azuresim.Fault{Kind: "GET pkiops/certs", Hang: true, Times: 1})
+	w.options.Now = func() time.Time { return w.now() }
+	w.open()
+	m = w.machine(2)
+	m.refused(m.join(), join.IssuerUnavailable)
+	w.options.IssuersFrom = ""
+	w.open()
+	m.refused(m.join(), join.Code(attest.Chain))
+}
+
+func twoHundred(t *testing.T, p *plane) {
+	w := p.newWorld(t, "many", 200)
+	before := len(w.sim.Requests())
+	var waiting []*machine
+	for n := range 200 {
+		waiting = append(waiting, w.machine(n))
+	}
+	type answered struct {
+		*machine
+		said
+	}
+	in, rounds := 0, 0
+	for ; len(waiting) > 0 && rounds < 5; rounds++ {
+		answers := make(chan answered, len(waiting))
+		for _, m := range waiting {
+			go func() { answers <- answered{m, m.join()} }()
+		}
+		asked := len(waiting)
+		waiting = nil
+		for range asked {
+			switch a := <-answers; {
+			case a.status == http.StatusOK:
+				in++
+			case a.status == http.StatusServiceUnavailable:
+				waiting = append(waiting, a.machine)
+			default:
+				t.Errorf("%s got %+v", a.Name, a.said)
+			}
+		}
+		w.ahead += 5 * time.Second
+	}
+	reads := 0
+	for _, r := range w.sim.Requests()[before:] {
+		if r.Status == http.StatusTooManyRequests {
+			t.Errorf("Azure refuses %s", r.Kind)
+		}
+		if strings.Contains(r.Kind, "irtualMachine") || strings.Contains(r.Kind, "networkInterfaces") {
+			reads++
+		}
+	}
+	t.Logf("%d joined in %d rounds, with %d reads of Azure", in, rounds, reads)
+	if reads > 30 || in != 200 {
+		t.Errorf("%d joined with %d reads of Azure", in, reads)
+	}
+}
+
+func strangers(t *testing.T, p *plane) {
+	w := p.newWorld(t, "stranger", 1)
+	m := w.machine(0)
+	before := len(w.sim.Requests())
+	m.refused(m.send(join.JoinPath, []byte("no JSON")), join.RequestUnreadable)
+	m.refused(m.send(join.JoinPath, bytes.Repeat([]byte(" "), 65<<10)), join.RequestTooLarge)
+	m.refused(m.ask("x", m.ID, map[string]any{"encoding": "pkcs7", "signature": ""}), join.ChallengeUnknown)
+	m.refused(m.ask(m.challenge(), m.ID, map[string]any{"encoding": "pkcs7", "signature": ""}), join.Code(attest.Unreadable))
+	m.refused(m.ask(m.challenge(), m.ID, map[string]any{"encoding": "jwt", "signature": ""}), join.RequestUnreadable)
+	for range 10 {
+		m.post(join.ChallengePath, nil)
+	}
+	m.refused(m.post(join.ChallengePath, nil), join.TooManyRequests)
+	if n := len(w.sim.Requests()) - before; n != 0 {
+		t.Errorf("Azure was asked %d times", n)
+	}
+	w.at127(m.MachineState, "127.201.0.1").challenge() // others are not kept waiting
+	if resp, err := m.client.Get(w.at + join.JoinPath); err != nil || resp.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("GET: %v %v", resp, err)
+	}
+	if resp, err := m.client.Get(w.at + "/metrics"); err != nil || resp.StatusCode != http.StatusNotFound {
+		t.Errorf("another path: %v %v", resp, err)
+	}
+}
+
+func nameTaken(t *testing.T, p *plane) {
+	w := p.newWorld(t, "taken", 0, func(o *join.Options) { o.Pools = nil })
+	w.node("takenlater000000", "")
+	w.ahead += time.Minute
+	w.must(w.sim.AddScaleSet(azuresim.ScaleSet{
+		Subscription: subscription, ResourceGroup: "Farm", Name: "takenlater", Location: "westeurope", Size: "Standard_D4s_v5", Capacity: 1,
+	}))
+	m := w.called("takenlater_0")
+	m.refused(m.join(), join.NameTaken)
+	w.must(w.admin.CoreV1().Nodes().Delete(t.Context(), m.ComputerName, metav1.DeleteOptions{}))
+	m.joins()
+}
+
+func eventsTell(t *testing.T, p *plane) {
+	w := p.newWorld(t, "events", 1)
+	m := w.called("eventso_0")
+	m.refused(m.join(), join.MachineGroup)
+	m.refused(m.join(), join.MachineGroup)
+	events, err := w.admin.CoreV1().Events("sluice-join").List(t.Context(), metav1.ListOptions{FieldSelector: "reason=" + string(join.MachineGroup)})
+	w.must(err)
+	n := 0
+	for _, e := range events.Items {
+		if strings.Contains(e.Message, "eventso") && strings.Contains(e.Message, "--join-pools") {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d Events tell of it: %v", n, events.Items)
+	}
+}
+
+func flexible(t *testing.T, p *plane) {
+	w := p.newWorld(t, "flex", 0, func(o *join.Options) { o.Pools = nil })
+	w.must(w.sim.AddScaleSet(azuresim.ScaleSet{
+		Subscription: subscription, ResourceGroup: "Farm", Name: "flexible", OrchestrationMode: "Flexible", Location: "westeurope", Size: "Standard_D4s_v5", Capacity: 6,
+	}))
+	for _, s := range w.sim.Machines() {
+		if s.ScaleSet == "flexible" {
+			w.at127(s, s.PrivateIP).joins()
+		}
+	}
+}
+
+func twoDoors(t *testing.T, p *plane) {
+	w := p.newWorld(t, "doors", 1)
+	m := w.machine(0)
+	nonce := m.challenge()
+	w.open()
+	m = w.machine(0)
+	if s := m.ask(nonce, m.ID, m.document(nonce)); s.status != http.StatusOK {
+		t.Errorf("the second door refuses: %+v", s)
+	}
+}
