@@ -17,9 +17,9 @@ import (
 // Arrivals reads machines that want to join: who they are, where their requests come from, and since when they are there. It passes the gate as all else does, and asks
 // after everything that a decision rests on.
 type Arrivals struct {
-	subscription, endpoint, version string
-	pipeline                        runtime.Pipeline
-	wrap                            func(doing string, err error) error
+	subscription, group, endpoint, version string
+	pipeline                               runtime.Pipeline
+	wrap                                   func(doing string, err error) error
 }
 
 // Arrival is a machine as Azure has it now.
@@ -36,13 +36,16 @@ type Arrival struct {
 func (p *Provider) Arrivals() *Arrivals {
 	version := cmp.Or(p.options.computeVersion(), arrivalVersion)
 	return &Arrivals{
-		subscription: p.options.Subscription, endpoint: p.options.ResourceManagerEndpoint, version: version, pipeline: p.pipeline,
+		subscription: p.options.Subscription, group: p.options.ResourceGroup, endpoint: p.options.ResourceManagerEndpoint, version: version, pipeline: p.pipeline,
 		wrap: func(doing string, err error) error { return p.wrap("", doing, err) },
 	}
 }
 
 // Subscription is the one that the provider manages machines in.
 func (a *Arrivals) Subscription() string { return a.subscription }
+
+// ResourceGroup is the one that the provider manages machines in.
+func (a *Arrivals) ResourceGroup() string { return a.group }
 
 // The api-versions of what is asked.
 const (

@@ -109,6 +109,7 @@ var rooms = map[string][]string{
 	"internal/app": {
 		"cloud", "cluster", "fleet", "guard", "journal", "plan", "plan/action", "plan/memory", "policy", "reason", "scheduling", "setting",
 		"deploy", "internal/actuate", "internal/azure", "internal/doctor", "internal/expander", "internal/history", "internal/imds", "internal/kube", "internal/ledger", "internal/report", "internal/timeline", "internal/web",
+		"internal/attest", "internal/join",
 	},
 
 	"internal/azuresim":                      {"internal/azuresim/template"},
