@@ -34,6 +34,7 @@ func TestRBACGrantsWhatIsListedHereAndNoMore(t *testing.T) {
 		},
 		"ClusterRole sluice-join-machine": {"get nodes"},
 		"Role sluice-join":                {"create configmaps", "create events", "delete configmaps", "get configmaps", "list configmaps", "update configmaps"},
+		"Role sluice-join-server":         {"get endpointslices.discovery.k8s.io named kubernetes"},
 		"Role sluice-join-tokens":         {"create secrets", "delete secrets"},
 		"Role sluice-join-machine":        {"get configmaps named kube-proxy", "get configmaps named kubeadm-config", "get configmaps named kubelet-config"},
 		"ClusterRole sluice": {

@@ -296,7 +296,8 @@ var Table = []Section{
 			"deploy/join.yaml"},
 		{Flag: "join-tls-file", Default: "/etc/sluice/join/tls.pem", Help: "PEM file of the certificate and key by whose fingerprint machines know " +
 			"--join-address; sluice join key makes one"},
-		{Flag: "join-server", Help: "the API server as machines reach it before they have joined, such as https://10.10.0.4:6443"},
+		{Flag: "join-server", Help: "the API server as machines reach it before they have joined, such as https://10.10.0.4:6443; " +
+			"empty: what the service kubernetes points at"},
 		{Flag: "join-ca-file", Help: "PEM file of the certificate authority of --join-server, of k3s just as /cacerts has it; empty: that of the kubeconfig"},
 		{Flag: "join-distribution", Default: "k3s", Help: "what machines run: k3s or kubeadm"},
 		{Flag: "join-resource-groups", Unit: Commas, Help: "resource groups with commas between them whose machines may join; empty: sluice's own"},

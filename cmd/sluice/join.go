@@ -58,7 +58,7 @@ the log says it with the remedy, and what a person must mend is an Event in the 
 The machine's side is the script sluice-join, which knows the door by the fingerprint of its certificate. That is no secret, the key is:
 "sluice join key" makes both. Rights: deploy/join.yaml. Azure: the role of deploy/azure-role.json has all that is read.`,
 		Example: `  sluice join key /etc/sluice/join/tls.pem
-  sluice join serve --join-server=https://10.10.0.4:6443 --join-pools=agents,burst
+  sluice join serve --join-pools=agents,burst
   sluice join serve --join-server=https://10.10.0.4:6443 --join-distribution=kubeadm --join-resource-groups=render
   sluice join serve --join-server=https://10.10.0.4:6443 --attest-aia= --attest-certificates=/etc/sluice/join/azure.pem`,
 		Args: noArguments,
@@ -73,9 +73,6 @@ The machine's side is the script sluice-join, which knows the door by the finger
 			}
 			if o.Kube, err = s.kube(); err != nil {
 				return err
-			}
-			if o.Joining.Server == "" {
-				return fmt.Errorf("--join-server is empty: give the API server as machines reach it, such as https://10.10.0.4:6443")
 			}
 			o.Joining.Address = cmp.Or(o.Joining.Address, ":7443")
 			return app.Join(cmd.Context(), o)

@@ -5,15 +5,18 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -39,7 +42,9 @@ type Joining struct {
 }
 
 // open makes the door and listens. Errors name the flag.
-func (j Joining) open(client kubernetes.Interface, config *rest.Config, provider *azure.Provider, log *slog.Logger) (*join.Door, join.Identity, net.Listener, error) {
+func (j Joining) open(
+	ctx context.Context, client kubernetes.Interface, config *rest.Config, provider *azure.Provider, log *slog.Logger,
+) (*join.Door, join.Identity, net.Listener, error) {
 	fail := func(err error) (*join.Door, join.Identity, net.Listener, error) {
 		return nil, join.Identity{}, nil, err
 	}
@@ -50,6 +55,11 @@ func (j Joining) open(client kubernetes.Interface, config *rest.Config, provider
 	ca, err := j.authority(config)
 	if err != nil {
 		return fail(err)
+	}
+	if j.Server == "" {
+		if j.Server, err = apiServer(ctx, client); err != nil {
+			return fail(err)
+		}
 	}
 	arrivals := provider.Arrivals()
 	o := join.Options{
@@ -72,8 +82,20 @@ func (j Joining) open(client kubernetes.Interface, config *rest.Config, provider
 			return fail(fmt.Errorf("--join-address=%s: %w; choose another address", j.Address, err))
 		}
 	}
-	log.Info("machines may join by proof", "address", l.Addr().String(), "fingerprint", identity.Fingerprint, "resourceGroups", o.Groups, "pools", o.Pools, "distribution", o.Distribution)
+	log.Info("machines may join by proof", "address", l.Addr().String(), "fingerprint", identity.Fingerprint, "server", j.Server, "resourceGroups", o.Groups, "pools", o.Pools, "distribution", o.Distribution)
 	return door, identity, l, nil
+}
+
+// apiServer is what the service kubernetes points at: the API server itself, which machines reach before they have joined.
+func apiServer(ctx context.Context, client kubernetes.Interface) (string, error) {
+	slice, err := client.DiscoveryV1().EndpointSlices("default").Get(ctx, "kubernetes", metav1.GetOptions{})
+	if err == nil && len(slice.Endpoints) > 0 && len(slice.Endpoints[0].Addresses) > 0 && len(slice.Ports) > 0 && slice.Ports[0].Port != nil {
+		return "https://" + net.JoinHostPort(slice.Endpoints[0].Addresses[0], strconv.Itoa(int(*slice.Ports[0].Port))), nil
+	}
+	if err == nil {
+		err = errors.New("it has no address")
+	}
+	return "", fmt.Errorf("--join-server is empty, and the EndpointSlice kubernetes does not say it (%w): give the API server as machines reach it, such as https://10.10.0.4:6443", err)
 }
 
 // authority is the certificate authority that machines get.
@@ -140,7 +162,7 @@ func Join(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	door, identity, l, err := o.Joining.open(client, o.Kube, provider, o.Log)
+	door, identity, l, err := o.Joining.open(ctx, client, o.Kube, provider, o.Log)
 	if err != nil {
 		return err
 	}
@@ -165,19 +187,42 @@ func Join(ctx context.Context, o Options) error {
 	return err
 }
 
-// letIn opens the door beside the loop, until ctx is done. One that ends before ends the process through fail.
-func (o Options) letIn(ctx context.Context, client kubernetes.Interface, provider *azure.Provider, fail context.CancelCauseFunc) (*join.Door, error) {
+// awaitKey is how often the door's key is looked for.
+const awaitKey = 15 * time.Second
+
+// letIn opens the door beside the loop, until ctx is done. A key that is not there yet is waited for: the autoscaler does not depend on it. A door that ends
+// before ends the process through fail.
+func (o Options) letIn(ctx context.Context, client kubernetes.Interface, provider *azure.Provider, also func(...prometheus.Collector), fail context.CancelCauseFunc) error {
 	if o.Joining.Address == "" && o.Joining.Listener == nil || o.DryRun {
-		return nil, nil
+		return nil
 	}
-	door, identity, l, err := o.Joining.open(client, o.Kube, provider, o.Log)
-	if err != nil {
-		return nil, err
+	door, identity, l, err := o.Joining.open(ctx, client, o.Kube, provider, o.Log)
+	late := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !late {
+		return err
+	}
+	if late {
+		o.Log.Warn("no machine can join before the key of the door is there", "err", err)
 	}
 	go func() {
+		for every := time.NewTicker(awaitKey); late; {
+			select {
+			case <-ctx.Done():
+				every.Stop()
+				return
+			case <-every.C:
+			}
+			if door, identity, l, err = o.Joining.open(ctx, client, o.Kube, provider, o.Log); err == nil {
+				every.Stop()
+				late = false
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				o.Log.Warn("no machine can join yet", "err", err)
+			}
+		}
+		also(door.Collectors()...)
 		if err := door.Serve(ctx, l, identity.Certificate); err != nil {
 			fail(err)
 		}
 	}()
-	return door, nil
+	return nil
 }

@@ -155,11 +155,8 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer stopped()
-	switch door, err := o.letIn(ctx, client, provider, cancel); {
-	case err != nil:
+	if err := o.letIn(ctx, client, provider, metrics.Also, cancel); err != nil {
 		return err
-	case door != nil:
-		metrics.Also(door.Collectors()...)
 	}
 
 	o.Log.Info("starting", "version", o.Version, "dry-run", o.DryRun, "api server", o.Kube.Host)

@@ -7,10 +7,12 @@ package attest
 
 import (
 	"crypto/x509"
+	"encoding/asn1"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -185,8 +187,13 @@ func signed(p7 *pkcs7.PKCS7) (is bool) {
 		}
 	}()
 	digest := p7.Signers[0].DigestAlgorithm.Algorithm
-	known := digest.Equal(pkcs7.OIDDigestAlgorithmSHA256) || digest.Equal(pkcs7.OIDDigestAlgorithmSHA384) || digest.Equal(pkcs7.OIDDigestAlgorithmSHA512)
-	return known && p7.Verify() == nil
+	return slices.ContainsFunc(digests, digest.Equal) && p7.Verify() == nil
+}
+
+// digests are the good ones. Azure names the algorithm of the whole signature where the digest's belongs: sha256WithRSAEncryption.
+var digests = []asn1.ObjectIdentifier{
+	pkcs7.OIDDigestAlgorithmSHA256, pkcs7.OIDDigestAlgorithmSHA384, pkcs7.OIDDigestAlgorithmSHA512,
+	pkcs7.OIDEncryptionAlgorithmRSASHA256, pkcs7.OIDEncryptionAlgorithmRSASHA384, pkcs7.OIDEncryptionAlgorithmRSASHA512,
 }
 
 // mostCertificates bounds what is tried to build a chain.

@@ -88,6 +88,7 @@ func content(change ...string) string {
 	return strings.NewReplacer(change...).Replace(text)
 }
 
+// sign signs as Azure does: no attributes, and the whole signature's algorithm in the place of the digest's.
 func (a *authority) sign(content string, digest asn1.ObjectIdentifier) string {
 	s, err := pkcs7.NewSignedData([]byte(content))
 	must(err)

@@ -210,7 +210,7 @@ func (q *request) attested(c computer) answer {
 var (
 	oidData       = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 7, 1}
 	oidSignedData = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 7, 2}
-	oidSHA256     = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 1}
+	oidSHA256RSA  = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 11} // Azure writes it where the digest's own belongs
 	oidRSA        = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1}
 )
 
@@ -248,7 +248,7 @@ func (a *Attestor) sign(content []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sign an attested document: %w", err)
 	}
-	digest := pkix.AlgorithmIdentifier{Algorithm: oidSHA256, Parameters: asn1.NullRawValue}
+	digest := pkix.AlgorithmIdentifier{Algorithm: oidSHA256RSA, Parameters: asn1.NullRawValue}
 	der, err := asn1.Marshal(contentInfo{oidSignedData, signedData{
 		Version: 1, DigestAlgorithms: []pkix.AlgorithmIdentifier{digest},
 		Content:      contentInfo{oidData, content},

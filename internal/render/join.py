@@ -75,7 +75,8 @@ class Metadata:
 class Door:
     """The door of the cluster, known by the fingerprint of its certificate: nothing is sent before that was seen."""
 
-    def __init__(self, address, fingerprint):
+    def __init__(self, address, fingerprint, source=""):
+        self.source = (source, 0) if source else None
         self.at = urllib.parse.urlsplit(address)
         if self.at.scheme != "https" or not self.at.hostname:
             sys.exit("sluice-join: --door=%s: give an address such as https://10.10.0.4:7443" % address)
@@ -88,7 +89,7 @@ class Door:
         self.tls.verify_mode = ssl.CERT_NONE  # the fingerprint says more
 
     def post(self, path, body):
-        c = http.client.HTTPSConnection(self.at.hostname, self.at.port or 7443, timeout=90, context=self.tls)
+        c = http.client.HTTPSConnection(self.at.hostname, self.at.port or 7443, timeout=90, context=self.tls, source_address=self.source)
         try:
             c.connect()
             seen = hashlib.sha256(c.sock.getpeercert(binary_form=True)).hexdigest()
@@ -214,6 +215,7 @@ def main():
     p.add_argument("--imds", default="http://169.254.169.254", help="the metadata service of this machine")
     p.add_argument("--provider-id", action="store_true", help="print the provider id of this machine and do nothing else")
     p.add_argument("--labels", action="store_true", help="print the labels that a cloud controller would write, and do nothing else")
+    p.add_argument("--source", default="", help="address to ask from, where the way to the door is not by the primary one")
     p.add_argument("--give-up-after", type=float, default=1800, metavar="SECONDS", help="no machine may join when it is older than the door's limit")
     p.add_argument("--console", default="/dev/console", help="where refusals are printed besides; empty: nowhere")
     p.add_argument("--root", default="", help="folder that files are written below; for tests")
@@ -227,7 +229,7 @@ def main():
     if not (o.door and o.fingerprint and o.distribution):
         p.error("give --door, --fingerprint and --distribution")
     try:
-        answer = admitted(metadata, Door(o.door, o.fingerprint), deadline, o.console)
+        answer = admitted(metadata, Door(o.door, o.fingerprint, o.source), deadline, o.console)
     except Refused as e:
         say("refused: %s" % e, o.console)
         sys.exit(2)
