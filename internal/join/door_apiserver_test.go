@@ -21,7 +21,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/internal/attest"
-	"sluice.dev/sluice/internal/azure/config"
 	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/join"
 )

@@ -14,11 +14,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/client-go/kubernetes"
 
-	"sluice.dev/sluice/internal/azure/config"
 	"sluice.dev/sluice/internal/azuresim"
-	"sluice.dev/sluice/internal/join"
 )
 
 // script runs what machines run. Without Python the protocol is tried by the client of the other tests alone.
