@@ -104,6 +104,15 @@ func (s *Server) AttestationCA() (*x509.Certificate, error) {
 	return a.CA, nil
 }
 
+// AttestationCertificates are that root and those between, as a verifier that fetches nothing knows them.
+func (s *Server) AttestationCertificates() ([]*x509.Certificate, error) {
+	a, err := s.attestor()
+	if err != nil {
+		return nil, err
+	}
+	return append([]*x509.Certificate{a.CA}, a.Between...), nil
+}
+
 // AttestationSigner is the certificate that comes with each document.
 func (s *Server) AttestationSigner() (*x509.Certificate, error) {
 	a, err := s.attestor()

@@ -161,7 +161,7 @@ type Identity struct {
 func ReadIdentity(path string) (Identity, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return Identity{}, fmt.Errorf("%s: it cannot be read (%w)", path, errors.Unwrap(err))
+		return Identity{}, fmt.Errorf("%s: it cannot be read (%w); make one with sluice join key", path, errors.Unwrap(err))
 	}
 	pair, err := tls.X509KeyPair(text, text)
 	if err != nil {
