@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -196,33 +195,42 @@ func (o Options) letIn(ctx context.Context, client kubernetes.Interface, provide
 	if o.Joining.Address == "" && o.Joining.Listener == nil || o.DryRun {
 		return nil
 	}
-	door, identity, l, err := o.Joining.open(ctx, client, o.Kube, provider, o.Log)
-	late := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !late {
-		return err
+	if _, err := os.Stat(o.Joining.TLSFile); err == nil {
+		door, identity, l, err := o.Joining.open(ctx, client, o.Kube, provider, o.Log)
+		if err != nil {
+			return err
+		}
+		go serveDoor(ctx, door, identity, l, also, fail)
+		return nil
 	}
-	if late {
-		o.Log.Warn("no machine can join before the key of the door is there", "err", err)
-	}
+	o.Log.Warn("no machine can join before the key of the door is there", "--join-tls-file", o.Joining.TLSFile)
 	go func() {
-		for every := time.NewTicker(awaitKey); late; {
+		every := time.NewTicker(awaitKey)
+		defer every.Stop()
+		for {
 			select {
 			case <-ctx.Done():
-				every.Stop()
 				return
 			case <-every.C:
 			}
-			if door, identity, l, err = o.Joining.open(ctx, client, o.Kube, provider, o.Log); err == nil {
-				every.Stop()
-				late = false
-			} else if !errors.Is(err, fs.ErrNotExist) {
-				o.Log.Warn("no machine can join yet", "err", err)
+			if _, err := os.Stat(o.Joining.TLSFile); err != nil {
+				continue
 			}
-		}
-		also(door.Collectors()...)
-		if err := door.Serve(ctx, l, identity.Certificate); err != nil {
-			fail(err)
+			door, identity, l, err := o.Joining.open(ctx, client, o.Kube, provider, o.Log)
+			if err == nil {
+				serveDoor(ctx, door, identity, l, also, fail)
+				return
+			}
+			o.Log.Warn("no machine can join yet", "err", err)
 		}
 	}()
 	return nil
+}
+
+// serveDoor is an open door beside the loop.
+func serveDoor(ctx context.Context, door *join.Door, identity join.Identity, l net.Listener, also func(...prometheus.Collector), fail context.CancelCauseFunc) {
+	also(door.Collectors()...)
+	if err := door.Serve(ctx, l, identity.Certificate); err != nil {
+		fail(err)
+	}
 }
