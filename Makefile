@@ -54,7 +54,7 @@ k3s-conformance: ## try joining, names used again, removal and parking on a K3s:
 
 # What runs beside something else. The real API server that some of it meets runs in a process of its own, without the race detector.
 RACE := ./internal/kube ./internal/kubesim ./internal/web ./internal/actuate ./internal/agent ./internal/report ./internal/app ./internal/azure \
-	./internal/imds ./internal/expander ./internal/timeline
+	./internal/imds ./internal/expander ./internal/timeline ./internal/join
 
 .PHONY: race
 race: ## run the tests of all that runs beside something else under the race detector, the real watches included; needs a C compiler

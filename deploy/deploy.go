@@ -24,6 +24,11 @@ var Deployment []byte
 //go:embed web-authorization.yaml
 var WebAuthorization []byte
 
+// Join are the rights that letting machines join needs, of sluice and of machines with a token of the door, as YAML documents.
+//
+//go:embed join.yaml
+var Join []byte
+
 // Reader is the Role of those who ask the running sluice through the API server, as YAML document.
 //
 //go:embed reader.yaml

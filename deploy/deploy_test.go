@@ -28,6 +28,15 @@ func TestRBACGrantsWhatIsListedHereAndNoMore(t *testing.T) {
 		"ClusterRole sluice-viewer":        {"get /metrics", "get /sluice/api/v1/*"},
 		"ClusterRole sluice-agent":         {"get nodes", "patch nodes"},
 		"ClusterRole sluice-capacity-gate": {"patch pods"},
+		"ClusterRole sluice-join": {
+			"approve signers.certificates.k8s.io named kubernetes.io/kube-apiserver-client-kubelet", "approve signers.certificates.k8s.io named kubernetes.io/kubelet-serving", "get nodes", "list certificatesigningrequests.certificates.k8s.io",
+			"update certificatesigningrequests/approval.certificates.k8s.io",
+		},
+		"ClusterRole sluice-join-machine": {"get nodes"},
+		"Role sluice-join":                {"create configmaps", "create events", "delete configmaps", "get configmaps", "list configmaps", "update configmaps"},
+		"Role sluice-join-server":         {"get endpointslices.discovery.k8s.io named kubernetes"},
+		"Role sluice-join-tokens":         {"create secrets", "delete secrets"},
+		"Role sluice-join-machine":        {"get configmaps named kube-proxy", "get configmaps named kubeadm-config", "get configmaps named kubelet-config"},
 		"ClusterRole sluice": {
 			"create events", "create pods/eviction", "delete nodes", "delete volumeattachments.storage.k8s.io", "get capacitybuffers.autoscaling.x-k8s.io", "get nodes", "get pods",
 			"get provisioningrequests.autoscaling.x-k8s.io", "list capacitybuffers.autoscaling.x-k8s.io",
@@ -51,7 +60,7 @@ func TestRBACGrantsWhatIsListedHereAndNoMore(t *testing.T) {
 			"update leases.coordination.k8s.io named cluster-autoscaler", "watch configmaps named cluster-autoscaler-priority-expander",
 		},
 	}
-	for kind, documents := range map[string][]byte{"sluice": RBAC, "agent": Agent, "gate": CapacityGate, "readers": WebAuthorization} {
+	for kind, documents := range map[string][]byte{"sluice": RBAC, "agent": Agent, "gate": CapacityGate, "readers": WebAuthorization, "join": Join} {
 		for _, document := range split(t, documents) {
 			var role rbacv1.Role // a ClusterRole has the same fields
 			if err := yaml.Unmarshal(document, &role); err != nil {

@@ -25,6 +25,10 @@ var rows = []row{
 			`failed to (validate|construct) kubelet (flags|config)|error unmarshalling kubelet|unknown field.*kubeletconfiguration`),
 	},
 	{
+		Cause{"the door of the cluster does not let it join", "the line says the code and why; the log of sluice has the remedy for the code, and Events in the namespace sluice-join what a person must do"},
+		regexp.MustCompile(`sluice-join: (refused|gives up): `),
+	},
+	{
 		Cause{"the disk is full", "give the machine a larger OS disk, or an image that leaves more of it free"},
 		regexp.MustCompile(`(?i)no space left on device|disk quota exceeded|ENOSPC`),
 	},

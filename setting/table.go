@@ -291,6 +291,24 @@ var Table = []Section{
 		{Flag: "max-startup-time", Default: "20m", Theirs: true,
 			Help: "until the first cycle succeeds this holds in place of both; at least the longer of them"},
 	}},
+	{"Join by proof", []Row{
+		{Flag: "join-address", Help: "where machines prove who they are and get a token to join with, such as :7443; empty: nowhere; needs " +
+			"deploy/join.yaml"},
+		{Flag: "join-tls-file", Default: "/etc/sluice/join/tls.pem", Help: "PEM file of the certificate and key by whose fingerprint machines know " +
+			"--join-address; sluice join key makes one"},
+		{Flag: "join-server", Help: "the API server as machines reach it before they have joined, such as https://10.10.0.4:6443; " +
+			"empty: what the service kubernetes points at"},
+		{Flag: "join-ca-file", Help: "PEM file of the certificate authority of --join-server, of k3s just as /cacerts has it; empty: that of the kubeconfig"},
+		{Flag: "join-distribution", Default: "k3s", Help: "what machines run: k3s or kubeadm"},
+		{Flag: "join-resource-groups", Unit: Commas, Help: "resource groups with commas between them whose machines may join; empty: sluice's own"},
+		{Flag: "join-pools", Unit: Commas, Help: "scale sets with commas between them whose machines may join; empty: all of --join-resource-groups"},
+		{Flag: "join-max-age", Default: "30m", Unit: Span, Such: "30m", Help: "a machine that was made longer ago may not join"},
+		{Flag: "join-token-life", Default: "10m", Unit: Span, Such: "10m", Help: "for how long a machine may use its token; it ends before when the machine is a node"},
+		{Flag: "attest-aia", Default: "https://www.microsoft.com/pkiops/certs", Help: "where certificates of those who sign for Azure are fetched when " +
+			"they are not known; empty: nowhere, and --attest-certificates has to have them"},
+		{Flag: "attest-certificates", Help: "PEM file of more such certificates; those that vouch for themselves are trusted in the place of Microsoft's " +
+			"and DigiCert's roots"},
+	}},
 	{"Journal, status, events and log", []Row{
 		{Flag: "journal", First: true, Help: "file that records every cycle, for explain and replay; empty: none"},
 		{Flag: "journal-max-bytes", Default: "67108864", Unit: Places, Help: "size at which the journal's file is closed and compressed, and a new one begins; after 90 minutes it " +

@@ -24,6 +24,7 @@ const (
 	certKey    = "server-key.pem"
 	cloudFile  = "cloud.json"
 	configFile = "azure.json"
+	attestFile = "attestation.pem"
 )
 
 // certificate issues the server's certificate for a host, signed by the CA in the directory. The CA is made once, so that clients
@@ -53,6 +54,18 @@ func certificate(dir, host string) (tls.Certificate, error) {
 		return tls.Certificate{}, err
 	}
 	return tls.LoadX509KeyPair(filepath.Join(dir, certFile), filepath.Join(dir, certKey))
+}
+
+// writeAttestation writes the certificates that attested documents lead to.
+func writeAttestation(dir string, all []*x509.Certificate) error {
+	var text []byte
+	for _, c := range all {
+		text = append(text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})...)
+	}
+	if err := os.WriteFile(filepath.Join(dir, attestFile), text, 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", attestFile, err)
+	}
+	return nil
 }
 
 // authority loads the CA of the directory, or makes it.

@@ -96,10 +96,11 @@ func (p place) describe(out io.Writer) {
 	fmt.Fprintf(out, `azuresim is up
   Resource Manager and sign-in   %s
   CA certificate                 %s
+  of attested documents          %s
   control                        %s
   subscription, group            %s  %s
   scale sets (machines)          %s
-`, url, ca, p.control, p.world.Subscription, p.world.ResourceGroup, strings.Join(machines, ", "))
+`, url, ca, p.file(attestFile), p.control, p.world.Subscription, p.world.ResourceGroup, strings.Join(machines, ", "))
 	for _, m := range p.metadata {
 		fmt.Fprintf(out, "  instance metadata              %s\n", m)
 	}

@@ -109,6 +109,13 @@ func serve(ctx context.Context, o options, out io.Writer) error {
 		arm = tls.NewListener(arm, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
 	}
 	f.serve(arm, azure)
+	documents, err := azure.AttestationCertificates()
+	if err != nil {
+		return err
+	}
+	if err := writeAttestation(dir, documents); err != nil {
+		return err
+	}
 
 	for _, given := range o.metadata {
 		url, machine, err := f.machine("--metadata", given, azure.Metadata)

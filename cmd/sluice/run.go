@@ -59,6 +59,7 @@ The log says what it would do, once when that arises, and sums it up once an hou
 // addRun declares the flags of run.
 func (s *settings) addRun(f *pflag.FlagSet, o *app.Options) {
 	s.add(f)
+	app.Bind(f, joiningFlags(&o.Joining))
 	app.Bind(f, map[string]any{
 		"dry-run": &o.DryRun, "hand-back": &o.HandBack, "scan-interval": &o.Timing.Resync, "address": &o.Address,
 		"emit-per-nodegroup-metrics": &o.PerGroupMetrics, "record-duplicated-events": &o.RepeatEvents, "profiling": &o.Profiling,

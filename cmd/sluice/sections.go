@@ -51,12 +51,17 @@ func inSections(all *pflag.FlagSet) (titles []string, flags [][]*pflag.Flag) {
 	return titles, flags
 }
 
+// firstNote is the annotation of a setting that is first in the help of a command that is about it.
+const firstNote = "sluice_first"
+
+func first(f *pflag.Flag) { f.Annotations[firstNote] = []string{} }
+
 // inFront are the flags that help shows unless it is asked for all: a command's own, and of the table of settings those that people use first.
 // The others are rest.
 func inFront(all *pflag.FlagSet) (front []*pflag.Flag, rest int) {
 	_, sections := inSections(all)
 	for _, f := range slices.Concat(sections...) {
-		if app.Setting(f) && !setting.Find(f.Name).First || app.Moot(f) || app.RefusedFlag(f) {
+		if app.Setting(f) && !setting.Find(f.Name).First && f.Annotations[firstNote] == nil || app.Moot(f) || app.RefusedFlag(f) {
 			rest++
 			continue
 		}

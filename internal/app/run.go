@@ -58,6 +58,8 @@ type Options struct {
 	ExpanderURL         string // of the server of the expander grpc; both are read only when the policy has it
 	ExpanderCertificate string // path of a PEM file that vouches for it
 
+	Joining Joining
+
 	Journal       string // path; "" for none
 	JournalLimits history.Limits
 
@@ -153,6 +155,9 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer stopped()
+	if err := o.letIn(ctx, client, provider, metrics.Also, cancel); err != nil {
+		return err
+	}
 
 	o.Log.Info("starting", "version", o.Version, "dry-run", o.DryRun, "api server", o.Kube.Host)
 	if o.election().Enabled {

@@ -13,49 +13,79 @@ import (
 	"fmt"
 	"math/big"
 	"net/http"
-	"strconv"
+	"net/url"
+	"regexp"
+	"slices"
 	"sync"
 	"time"
 )
 
-// Attestor signs the documents by which machines prove who they are.
+// Attestor signs the documents by which machines prove who they are. Azure's chain has four levels: a root that everybody knows, one whom it vouches for, the issuer, and
+// the signer. A document holds the signer's certificate alone; those between are fetched where the one below names them, see [Server.Certificates].
 type Attestor struct {
-	CA   *x509.Certificate // the root that verifiers trust
-	Leaf *x509.Certificate // the signer's, for *.metadata.azure.com; CA has signed it
-	Key  *rsa.PrivateKey   // of Leaf
+	CA      *x509.Certificate // the root that verifiers trust
+	Between []*x509.Certificate
+	Leaf    *x509.Certificate // the signer's, for metadata.azure.com and that of a region; the last of Between has signed it
+	Key     *rsa.PrivateKey   // of Leaf
 }
 
-// NewAttestor makes a root and a signer, good for a century.
+// The certificates between root and signer as Azure has them in 2026, and their files.
+const (
+	crossName  = "Microsoft TLS RSA Root G2"
+	crossFile  = "Microsoft TLS RSA Root G2 - xsign.crt"
+	issuerName = "Microsoft TLS G2 RSA CA OCSP 02"
+	issuerFile = "Microsoft TLS G2 RSA CA OCSP 02.crt"
+)
+
+// issuers is what a certificate says about where that of its issuer is: Azure's name two hosts.
+func issuers(file string) []string {
+	path := (&url.URL{Path: "/pkiops/certs/" + file}).EscapedPath()
+	return []string{"http://www.microsoft.com" + path, "http://caissuers.microsoft.com" + path}
+}
+
+// NewAttestor makes a root, those between and a signer, good for a century.
 func NewAttestor() (*Attestor, error) {
-	caKey, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		return nil, fmt.Errorf("make the attestation root's key: %w", err)
-	}
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		return nil, fmt.Errorf("make the attestation key: %w", err)
-	}
 	from := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-	root := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Simulated Azure Root"}, NotBefore: from, NotAfter: from.AddDate(100, 0, 0),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "metadata.azure.com"}, NotBefore: from, NotAfter: root.NotAfter,
-		DNSNames: []string{"metadata.azure.com", "*.metadata.azure.com"}, KeyUsage: x509.KeyUsageDigitalSignature,
-	}
-	a := &Attestor{Key: key}
-	for _, c := range []struct {
-		template, parent *x509.Certificate
-		key              *rsa.PublicKey
-		into             **x509.Certificate
-	}{{root, root, &caKey.PublicKey, &a.CA}, {leaf, root, &key.PublicKey, &a.Leaf}} {
-		der, err := x509.CreateCertificate(rand.Reader, c.template, c.parent, c.key, caKey)
+	a := &Attestor{}
+	var by *x509.Certificate
+	var byKey *rsa.PrivateKey
+	for n, c := range []*x509.Certificate{
+		{Subject: pkix.Name{CommonName: "Simulated DigiCert Global Root G2"}},
+		{Subject: pkix.Name{CommonName: crossName, Organization: []string{"Microsoft Corporation"}}, IssuingCertificateURL: []string{"http://cacerts.digicert.com/DigiCertGlobalRootG2.crt"}},
+		{Subject: pkix.Name{CommonName: issuerName, Organization: []string{"Microsoft Corporation"}}, IssuingCertificateURL: issuers(crossFile)},
+		{
+			Subject: pkix.Name{CommonName: "metadata.azure.com"}, DNSNames: []string{"westeurope.metadata.azure.com", "metadata.azure.com"},
+			IssuingCertificateURL: issuers(issuerFile), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		},
+	} {
+		key, err := rsa.GenerateKey(rand.Reader, 2048)
 		if err != nil {
-			return nil, fmt.Errorf("make the attestation certificate of %s: %w", c.template.Subject.CommonName, err)
+			return nil, fmt.Errorf("make an attestation key: %w", err)
 		}
-		if *c.into, err = x509.ParseCertificate(der); err != nil {
-			return nil, fmt.Errorf("read the attestation certificate of %s: %w", c.template.Subject.CommonName, err)
+		c.SerialNumber, c.NotBefore, c.NotAfter, c.BasicConstraintsValid = big.NewInt(int64(n+1)), from, from.AddDate(100, 0, 0), true
+		if c.IsCA = c.DNSNames == nil; c.IsCA {
+			c.KeyUsage = x509.KeyUsageCertSign
+		} else {
+			c.KeyUsage = x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment
+		}
+		if by == nil {
+			by, byKey = c, key
+		}
+		der, err := x509.CreateCertificate(rand.Reader, c, by, &key.PublicKey, byKey)
+		if err != nil {
+			return nil, fmt.Errorf("make the attestation certificate of %s: %w", c.Subject.CommonName, err)
+		}
+		if by, err = x509.ParseCertificate(der); err != nil {
+			return nil, fmt.Errorf("read the attestation certificate of %s: %w", c.Subject.CommonName, err)
+		}
+		byKey = key
+		switch {
+		case n == 0:
+			a.CA = by
+		case c.IsCA:
+			a.Between = append(a.Between, by)
+		default:
+			a.Leaf, a.Key = by, key
 		}
 	}
 	return a, nil
@@ -74,6 +104,24 @@ func (s *Server) AttestationCA() (*x509.Certificate, error) {
 	return a.CA, nil
 }
 
+// AttestationCertificates are that root and those between, as a verifier that fetches nothing knows them.
+func (s *Server) AttestationCertificates() ([]*x509.Certificate, error) {
+	a, err := s.attestor()
+	if err != nil {
+		return nil, err
+	}
+	return append([]*x509.Certificate{a.CA}, a.Between...), nil
+}
+
+// AttestationSigner is the certificate that comes with each document.
+func (s *Server) AttestationSigner() (*x509.Certificate, error) {
+	a, err := s.attestor()
+	if err != nil {
+		return nil, err
+	}
+	return a.Leaf, nil
+}
+
 func (s *Server) attestor() (*Attestor, error) {
 	if s.Attestation != nil {
 		return s.Attestation, nil
@@ -81,23 +129,82 @@ func (s *Server) attestor() (*Attestor, error) {
 	return ownAttestor()
 }
 
+// Certificates is where the certificates between are fetched: www.microsoft.com, path /pkiops/certs. [Server.ServeHTTP] answers there as well. Requests are of
+// the kind "GET pkiops/certs" and meet faults.
+func (s *Server) Certificates() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		now := s.now()
+		s.sweep(now)
+		q := &request{server: s, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
+		q.route.kind = r.Method + " pkiops/certs"
+		q.strike()
+		a, ok := q.faulted()
+		if !ok {
+			a = q.issuerCertificate()
+		}
+		s.deliver(w, q, a)
+	})
+}
+
+// certificatesPath is the folder of certificates.
+const certificatesPath = "/pkiops/certs/"
+
+func (q *request) issuerCertificate() answer {
+	a, err := q.server.attestor()
+	at := slices.Index([]string{certificatesPath + crossFile, certificatesPath + issuerFile}, q.http.URL.Path)
+	if err != nil || at < 0 || q.http.Method != http.MethodGet {
+		return answer{status: http.StatusNotFound}
+	}
+	body := append(slices.Clone(a.Between[at].Raw), make([]byte, q.fault.Oversize)...)
+	return answer{status: http.StatusOK, body: body}.with("Content-Type", "application/pkix-cert")
+}
+
 // attestedLife is how long an attested document is good.
 const attestedLife = 6 * time.Hour
 
-// attested answers with a signed document about the machine.
+// nonce is what a document is to bear, or a refusal. Microsoft documents "a 10-digit string". In use are others, up to 32 characters: 32 hexadecimal digits by kOps and
+// base64 by Teleport. What else is taken, and how a longer one is refused, is not documented; here it is letters, digits and - _ . ~ + / =.
+func (q *request) nonce() (nonce string, refusal *answer) {
+	nonce = q.query.Get("nonce")
+	if len(nonce) > 32 || !nonces.MatchString(nonce) {
+		a := metadataFailed(http.StatusBadRequest, "Bad request. The nonce must be at most 32 characters", "")
+		return "", &a
+	}
+	return nonce, nil
+}
+
+var nonces = regexp.MustCompile(`^[A-Za-z0-9._~+/=-]*$`)
+
+// attested answers with a signed document about the machine. Without a nonce it bears the time of its end. Microsoft warns that the cache may give an earlier nonce:
+// a fault does.
 func (q *request) attested(c computer) answer {
-	nonce := q.query.Get("nonce")
-	if _, err := strconv.ParseUint(nonce, 10, 64); nonce != "" && (err != nil || len(nonce) > 10) {
-		return metadataFailed(http.StatusBadRequest, "Bad request. The nonce must be at most 10 digits", "")
+	nonce, refusal := q.nonce()
+	if refusal != nil {
+		return *refusal
 	}
-	const layout = "01/02/06 15:04:05 -0700"
+	created := q.now.Add(-q.fault.DocumentAge)
+	expires := created.Add(attestedLife)
 	if nonce == "" {
-		nonce = q.now.Format("0102150405")
+		nonce = expires.Format("20060102-150405")
 	}
+	if q.fault.StaleNonce {
+		nonce = either(q.server.nonces[c.vmID], "20000101-000000")
+	} else if q.query.Get("nonce") != "" {
+		if q.server.nonces == nil {
+			q.server.nonces = map[string]string{}
+		}
+		q.server.nonces[c.vmID] = nonce
+	}
+	if other, ok := q.server.computer(q.fault.DocumentOf, q.now); ok && q.fault.DocumentOf != "" {
+		c = other
+	}
+	const layout = "01/02/06 15:04:05 -0000"
 	document, _ := json.Marshal(map[string]any{ // text always encodes
-		"licenseType": "", "nonce": nonce, "sku": c.image("sku"), "subscriptionId": c.subscription, "vmId": c.vmID,
+		"licenseType": "", "nonce": nonce, "sku": c.image("sku"), "subscriptionId": either(q.fault.DocumentSubscription, c.subscription), "vmId": c.vmID,
 		"plan":      map[string]any{"name": "", "product": "", "publisher": ""},
-		"timeStamp": map[string]any{"createdOn": q.now.Format(layout), "expiresOn": q.now.Add(attestedLife).Format(layout)},
+		"timeStamp": map[string]any{"createdOn": created.Format(layout), "expiresOn": expires.Format(layout)},
 	})
 	signer, err := q.server.attestor()
 	if err == nil {
@@ -112,7 +219,7 @@ func (q *request) attested(c computer) answer {
 var (
 	oidData       = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 7, 1}
 	oidSignedData = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 7, 2}
-	oidSHA256     = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 1}
+	oidSHA256RSA  = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 11} // Azure writes it where the digest's own belongs
 	oidRSA        = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1}
 )
 
@@ -150,7 +257,7 @@ func (a *Attestor) sign(content []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sign an attested document: %w", err)
 	}
-	digest := pkix.AlgorithmIdentifier{Algorithm: oidSHA256, Parameters: asn1.NullRawValue}
+	digest := pkix.AlgorithmIdentifier{Algorithm: oidSHA256RSA, Parameters: asn1.NullRawValue}
 	der, err := asn1.Marshal(contentInfo{oidSignedData, signedData{
 		Version: 1, DigestAlgorithms: []pkix.AlgorithmIdentifier{digest},
 		Content:      contentInfo{oidData, content},

@@ -8,10 +8,13 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,29 +34,110 @@ func TestAnAttestedDocumentIsSignedByTheRoot(t *testing.T) {
 	}
 	der, err := base64.StdEncoding.DecodeString(field(t, body, "signature").(string))
 	a.must(err)
-	for _, part := range []string{`"nonce":"1234567890"`, `"vmId":"` + a.Machines()[0].VMID + `"`, `"expiresOn":"05/02/26 04:00:00 +0000"`} {
+	for _, part := range []string{`"nonce":"1234567890"`, `"vmId":"` + a.Machines()[0].VMID + `"`, `"expiresOn":"05/02/26 04:00:00 -0000"`} {
 		if !bytes.Contains(der, []byte(part)) {
 			t.Errorf("%s does not stand in it", part)
 		}
 	}
+	between := a.between()
 	ca, err := a.AttestationCA()
 	a.must(err)
 	changed := bytes.Replace(der, []byte("1234567890"), []byte("1234567891"), 1)
-	for name, verify := range map[string]func([]byte, *x509.Certificate) error{"this test": verified, "openssl": verifiedByOpenSSL(t)} {
-		if err := verify(der, ca); err != nil {
+	for name, verify := range map[string]func([]byte, *x509.Certificate, []*x509.Certificate) error{"this test": verified, "openssl": verifiedByOpenSSL(t)} {
+		if err := verify(der, ca, between); err != nil {
 			t.Errorf("%s refuses it: %v", name, err)
 		}
-		if verify(changed, ca) == nil {
+		if verify(changed, ca, between) == nil {
 			t.Errorf("%s takes a changed document", name)
 		}
-	}
-	if resp, _ := a.wireFrom("agents_0", "GET", imds+"/attested/document?api-version=2018-10-01&nonce=abc", "", "Metadata", "true"); resp.StatusCode != http.StatusBadRequest {
-		t.Error("a nonce of letters is taken")
+		if name == "this test" && verify(der, ca, between[1:]) == nil {
+			t.Error("a certificate between is not wanted")
+		}
 	}
 }
 
+// between fetches the certificates between signer and root as a verifier does: each is named by the one below it.
+func (a *azure) between() (all []*x509.Certificate) {
+	own, err := a.Server.AttestationSigner()
+	a.must(err)
+	for c := own; len(c.IssuingCertificateURL) == 2; {
+		resp, err := a.Client("").Get(c.IssuingCertificateURL[0])
+		a.must(err)
+		body, err := io.ReadAll(resp.Body)
+		a.must(err)
+		a.must(resp.Body.Close())
+		c, err = x509.ParseCertificate(body)
+		a.must(err)
+		all = append([]*x509.Certificate{c}, all...)
+	}
+	return all
+}
+
+// TestANonceHasUpTo32Characters holds the alphabets that are in use.
+func TestANonceHasUpTo32Characters(t *testing.T) {
+	a := newAzure(t)
+	a.agents(1)
+	for nonce, taken := range map[string]bool{
+		"1234567890": true, "0123456789abcdef0123456789abcdef": true, "AbCdEfGhIjKlMnOpQrStUvWx+/AbCd==": true, "0123456789abcdef0123456789abcdef0": false, "a b": false,
+	} {
+		resp, body := a.wireFrom("agents_0", "GET", imds+"/attested/document?api-version=2021-02-01&nonce="+url.QueryEscape(nonce), "", "Metadata", "true")
+		if (resp.StatusCode == http.StatusOK) != taken {
+			t.Errorf("nonce %q: %d %s", nonce, resp.StatusCode, body)
+		}
+	}
+	if body := a.attestedText("agents_0", ""); !strings.Contains(body, `"nonce":"20260502-040000"`) {
+		t.Errorf("without a nonce it is %s", body)
+	}
+}
+
+// attestedText is what stands in a machine's attested document.
+func (a *azure) attestedText(vm, nonce string) string {
+	a.t.Helper()
+	_, body := a.wireFrom(vm, "GET", imds+"/attested/document?api-version=2021-02-01&nonce="+nonce, "", "Metadata", "true")
+	der, err := base64.StdEncoding.DecodeString(field(a.t, body, "signature").(string))
+	a.must(err)
+	_, text, _ := strings.Cut(string(der), `{"licenseType"`)
+	text, _, _ = strings.Cut(text, "}\xa0")
+	return text
+}
+
+func TestDocumentsLieWhenTold(t *testing.T) {
+	a := newAzure(t)
+	a.agents(2)
+	a.attestedText("agents_0", "first")
+	other := a.Machines()[1]
+	for _, f := range []struct {
+		fault azuresim.Fault
+		want  string
+	}{
+		{azuresim.Fault{StaleNonce: true}, `"nonce":"first"`},
+		{azuresim.Fault{DocumentOf: other.ID}, `"vmId":"` + other.VMID + `"`},
+		{azuresim.Fault{DocumentSubscription: "another"}, `"subscriptionId":"another"`},
+		{azuresim.Fault{DocumentAge: 7 * time.Hour}, `"createdOn":"05/01/26 15:00:00 -0000","expiresOn":"05/01/26 21:00:00 -0000"`},
+	} {
+		f.fault.Times = 1
+		a.Inject(f.fault)
+		a.wireFrom("agents_0", "GET", imds+"/instance?api-version=2021-12-13", "", "Metadata", "true") // it strikes documents alone
+		if got := a.attestedText("agents_0", "second"); !strings.Contains(got, f.want) {
+			t.Errorf("%+v: %s", f.fault, got)
+		}
+		if got := a.attestedText("agents_0", "first"); strings.Contains(got, f.want) && !f.fault.StaleNonce {
+			t.Errorf("%+v is not over: %s", f.fault, got)
+		}
+	}
+	a.Inject(azuresim.Fault{Oversize: 20000, Times: 1})
+	signer, err := a.AttestationSigner()
+	a.must(err)
+	resp, err := a.Client("").Get(signer.IssuingCertificateURL[0])
+	a.must(err)
+	if body, _ := io.ReadAll(resp.Body); len(body) < 20000 {
+		t.Errorf("the certificate has %d bytes", len(body))
+	}
+	a.must(resp.Body.Close())
+}
+
 // verified reads a document's signed data (RFC 2315) and holds its signature against its certificate, and that against the root.
-func verified(der []byte, ca *x509.Certificate) error {
+func verified(der []byte, ca *x509.Certificate, between []*x509.Certificate) error {
 	var outer struct {
 		Type asn1.ObjectIdentifier
 		Data struct {
@@ -78,21 +162,30 @@ func verified(der []byte, ca *x509.Certificate) error {
 	if err != nil {
 		return err
 	}
-	if err := signer.CheckSignatureFrom(ca); err != nil {
+	roots, others := x509.NewCertPool(), x509.NewCertPool()
+	roots.AddCert(ca)
+	for _, c := range between {
+		others.AddCert(c)
+	}
+	if _, err := signer.Verify(x509.VerifyOptions{Roots: roots, Intermediates: others, DNSName: "westeurope.metadata.azure.com"}); err != nil {
 		return err
 	}
 	return signer.CheckSignature(x509.SHA256WithRSA, outer.Data.Inner.Content, outer.Data.Signers[0].Signature)
 }
 
 // verifiedByOpenSSL is a second opinion on the same; where there is no openssl the first has to do.
-func verifiedByOpenSSL(t *testing.T) func([]byte, *x509.Certificate) error {
+func verifiedByOpenSSL(t *testing.T) func([]byte, *x509.Certificate, []*x509.Certificate) error {
 	openssl, err := exec.LookPath("openssl")
 	if err != nil {
 		return verified
 	}
 	dir := t.TempDir()
-	return func(document []byte, ca *x509.Certificate) error {
-		for name, content := range map[string][]byte{"ca.pem": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw}), "document": document} {
+	return func(document []byte, ca *x509.Certificate, between []*x509.Certificate) error {
+		known := []byte{}
+		for _, c := range append(slices.Clone(between), ca) { // smime has no option for those between alone; the chain ends at the one that vouches for itself
+			known = append(known, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})...)
+		}
+		for name, content := range map[string][]byte{"ca.pem": known, "document": document} {
 			if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -109,10 +202,11 @@ func TestAnAttestorsOwnRootIsUsed(t *testing.T) {
 	a := newAzure(t, func(s *azuresim.Server) { s.Attestation = own })
 	ca, err := a.AttestationCA()
 	a.must(err)
-	roots := x509.NewCertPool()
-	roots.AddCert(ca)
-	if _, err := own.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "westeurope.metadata.azure.com", CurrentTime: a.now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
-		t.Error(err)
+	if !ca.Equal(own.CA) {
+		t.Error("another root vouches for it")
+	}
+	if between := a.between(); len(between) != 2 || !between[0].Equal(own.Between[0]) || !between[1].Equal(own.Between[1]) {
+		t.Errorf("%d certificates are between", len(between))
 	}
 }
 

@@ -78,6 +78,9 @@ type Server struct {
 	// be created.
 	SubnetAddresses map[string]int
 
+	// Loopback gives machines private addresses of 127.0.0.0/8, from which a test can send, in the place of 10.0.0.0/8.
+	Loopback bool
+
 	// DetachLag is how long a disk names the machine it was detached from in
 	// managedBy, and cannot be attached to another; 0: not at all.
 	DetachLag time.Duration
@@ -158,6 +161,7 @@ type Server struct {
 	kept      still               // what was made of the store since it last could have changed
 	acts      []ActState
 	buckets   map[string]*bucket
+	nonces    map[string]string // that machines last asked for an attested document with, by vmId
 	journal   requestLog
 	requests  uint64 // requests answered so far; numbers the generated request ids
 	writes    uint64 // operations started so far; numbers the generated operation ids
@@ -190,6 +194,10 @@ func (s *Server) retryAfter() time.Duration {
 // whose fault says that the connection breaks panics with
 // [http.ErrAbortHandler], as net/http wants it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, certificatesPath) {
+		s.Certificates().ServeHTTP(w, r)
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()

@@ -70,6 +70,13 @@ type Fault struct {
 	Frozen        bool          // the answer is as it was when the fault began
 	Skew          time.Duration // Azure's clock is ahead by this, as tokens and the Date header go; negative: behind
 
+	// A machine's attested document is not what was asked for, or a certificate is not small.
+	StaleNonce           bool          // it bears the nonce of the last one, as from a cache
+	DocumentOf           string        // it is about this machine, by name or resource id
+	DocumentSubscription string        // it names this subscription
+	DocumentAge          time.Duration // it is so old
+	Oversize             int           // so many bytes come after a certificate
+
 	// Machine faults. They strike machines that are being created or, when Kind
 	// is a delete, deleted; Times counts machines. The request is accepted.
 	MachineError string        // the instance ends Failed with this code, and so does its operation

@@ -69,7 +69,10 @@ func (f *Fault) strikesModel() bool { return f.NullCapacity || f.FalseCapacity !
 func (f *Fault) stale() bool        { return f.Stale > 0 || f.Frozen }
 func (f *Fault) strikesRequests() bool {
 	return f.Status != 0 || f.LoseRequest || f.LoseAnswer || f.Hang || f.Delay > 0 || f.Truncate || f.Page || len(f.Header) > 0 ||
-		f.strikesWrites() || f.strikesLists() || f.strikesModel() || f.stale() || f.Skew != 0
+		f.strikesWrites() || f.strikesLists() || f.strikesModel() || f.stale() || f.strikesDocuments() || f.Oversize > 0 || f.Skew != 0
+}
+func (f *Fault) strikesDocuments() bool {
+	return f.StaleNonce || f.DocumentOf != "" || f.DocumentSubscription != "" || f.DocumentAge > 0
 }
 
 func (f *Fault) matches(o occasion) bool {
@@ -81,6 +84,9 @@ func (f *Fault) matches(o occasion) bool {
 	case !like(f.Kind, o.kind) || !like(f.Resource, o.resource):
 		return false
 	case f.Principal != "" && !o.machine && !strings.EqualFold(f.Principal, o.principal):
+		return false
+	}
+	if f.strikesDocuments() && o.kind != "GET metadata/attested" || f.Oversize > 0 && o.kind != "GET pkiops/certs" {
 		return false
 	}
 	set := like(f.ScaleSet, o.set) || slices.ContainsFunc(o.pools, func(pool string) bool { return like(f.ScaleSet, pool) })

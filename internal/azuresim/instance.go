@@ -132,7 +132,11 @@ func (ss *scaleSet) emptiestFaultDomain(zone string, now time.Time) int {
 func (s *Server) address() string {
 	n := s.addresses + 4
 	s.addresses++
-	return fmt.Sprintf("10.%d.%d.%d", n>>16&0xff, n>>8&0xff, n&0xff)
+	network := 10
+	if s.Loopback {
+		network = 127
+	}
+	return fmt.Sprintf("%d.%d.%d.%d", network, n>>16&0xff, n>>8&0xff, n&0xff)
 }
 
 // uniform reports whether the machine is part of its scale set rather than a

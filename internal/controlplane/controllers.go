@@ -10,7 +10,7 @@ import (
 )
 
 // startControllers runs kube-controller-manager with its defaults: each controller under a service account and the role
-// it has in a real cluster. Left out are the controllers that talk to a cloud or hand out pod networks and, unless podGC,
+// it has in a real cluster. Certificates that are approved are signed. Left out are the controllers that talk to a cloud or hand out pod networks and, unless podGC,
 // the pod garbage collector.
 func startControllers(kubeconfig string, keys *credentials, podGC bool, qps int) (*component, error) {
 	enabled := "*,-nodeipam,-service-lb-controller,-node-route-controller,-cloud-node-lifecycle-controller"
@@ -28,6 +28,8 @@ func startControllers(kubeconfig string, keys *credentials, podGC bool, qps int)
 		"--use-service-account-credentials",
 		"--service-account-private-key-file=" + keys.serviceAccount,
 		"--root-ca-file=" + keys.ca.certificateFile,
+		"--cluster-signing-cert-file=" + keys.ca.certificateFile,
+		"--cluster-signing-key-file=" + keys.ca.keyFile,
 		"--leader-elect=false",
 		"--secure-port=0",
 	}, rates(qps, 1.5)...)); err != nil {

@@ -27,7 +27,7 @@ const module = "sluice.dev/sluice/"
 
 // pure packages decide. They have no clock, no client, no logger and no goroutine: see [TestCoreHasNoClock].
 var pure = []string{
-	"calendar", "cluster", "cluster/clustertest", "deploy", "diagnosis", "fleet", "fleet/fleettest", "guard", "internal/azuresim/template", "journal", "packing", "plan",
+	"calendar", "cluster", "cluster/clustertest", "deploy", "diagnosis", "fleet", "fleet/fleettest", "guard", "internal/attest", "internal/azuresim/template", "journal", "packing", "plan",
 	"plan/action", "plan/claim", "plan/grow", "plan/memory", "plan/node", "plan/place", "plan/remove", "policy", "reason", "scheduling",
 	"scheduling/internal/classes", "scheduling/internal/devices", "scheduling/internal/fit", "scheduling/internal/journal",
 	"scheduling/internal/nodes", "scheduling/internal/plugins", "scheduling/internal/relations", "scheduling/internal/resources", "scheduling/internal/storage",
@@ -86,6 +86,8 @@ var rooms = map[string][]string{
 
 	"internal/ledger":                 {"cluster", "fleet", "policy"},
 	"internal/imds":                   {},
+	"internal/attest":                 {},
+	"internal/join":                   {"cloud", "internal/attest", "internal/azure"},
 	"internal/azure/catalog":          {},
 	"internal/azure/catalog/generate": {"internal/azure/catalog"},
 	"internal/azure/config":           {},
@@ -107,6 +109,7 @@ var rooms = map[string][]string{
 	"internal/app": {
 		"cloud", "cluster", "fleet", "guard", "journal", "plan", "plan/action", "plan/memory", "policy", "reason", "scheduling", "setting",
 		"deploy", "internal/actuate", "internal/azure", "internal/doctor", "internal/expander", "internal/history", "internal/imds", "internal/kube", "internal/ledger", "internal/report", "internal/timeline", "internal/web",
+		"internal/attest", "internal/join",
 	},
 
 	"internal/azuresim":                      {"internal/azuresim/template"},
@@ -168,7 +171,7 @@ var borders = []border{
 	{
 		path: "k8s.io/client-go/kubernetes",
 		code: []string{
-			"internal/kube", "internal/agent", "internal/report", "internal/app", "internal/bench/resident", "internal/world", "internal/controlplane/...",
+			"internal/kube", "internal/agent", "internal/join", "internal/report", "internal/app", "internal/bench/resident", "internal/world", "internal/controlplane/...",
 			"internal/k3sim/...", "cmd/playground", "cmd/sluice",
 		},
 		tests:   []string{"internal/actuate", "internal/kubesim"},
@@ -176,7 +179,7 @@ var borders = []border{
 	},
 	{
 		path: "sluice.dev/sluice/internal/azuresim", code: []string{"internal/azuresim/...", "internal/observer", "internal/world", "cmd/azuresim", "cmd/playground"},
-		tests:   []string{"internal/actuate", "internal/agent", "internal/app", "internal/azure", "internal/imds", "cmd/sluice"},
+		tests:   []string{"internal/actuate", "internal/agent", "internal/app", "internal/azure", "internal/imds", "internal/join", "cmd/sluice"},
 		because: "what runs in a user's cluster holds no simulator",
 	},
 	{
@@ -186,7 +189,7 @@ var borders = []border{
 	},
 	{
 		path: "sluice.dev/sluice/internal/controlplane", code: []string{"internal/controlplane/...", "cmd/playground"},
-		tests:   []string{"cmd/sluice", "internal/app", "internal/k3sim", "internal/kube", "internal/report", "scheduling"},
+		tests:   []string{"cmd/sluice", "internal/app", "internal/join", "internal/k3sim", "internal/kube", "internal/report", "scheduling"},
 		because: "the product binary links no Kubernetes API server",
 	},
 	{

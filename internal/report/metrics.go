@@ -84,6 +84,9 @@ func NewMetrics() *Metrics {
 	return m
 }
 
+// Also adds metrics of what runs beside the cycles.
+func (m *Metrics) Also(more ...prometheus.Collector) { m.registry.MustRegister(more...) }
+
 // Journal has two metrics of the journal: entries that could not be written, and bytes of its closed files. Without a journal there are none.
 func (m *Metrics) Journal(failed func() uint64, closed func() int64) {
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
