@@ -27,7 +27,7 @@ const module = "sluice.dev/sluice/"
 
 // pure packages decide. They have no clock, no client, no logger and no goroutine: see [TestCoreHasNoClock].
 var pure = []string{
-	"calendar", "cluster", "cluster/clustertest", "deploy", "diagnosis", "fleet", "fleet/fleettest", "guard", "internal/attest", "internal/azuresim/template", "journal", "packing", "plan",
+	"calendar", "cluster", "cluster/clustertest", "deploy", "diagnosis", "fleet", "fleet/fleettest", "guard", "internal/attest", "internal/azuresim/template", "internal/clusterfile", "journal", "packing", "plan",
 	"plan/action", "plan/claim", "plan/grow", "plan/memory", "plan/node", "plan/place", "plan/remove", "policy", "reason", "scheduling",
 	"scheduling/internal/classes", "scheduling/internal/devices", "scheduling/internal/fit", "scheduling/internal/journal",
 	"scheduling/internal/nodes", "scheduling/internal/plugins", "scheduling/internal/relations", "scheduling/internal/resources", "scheduling/internal/storage",
@@ -111,6 +111,8 @@ var rooms = map[string][]string{
 		"deploy", "internal/actuate", "internal/azure", "internal/doctor", "internal/expander", "internal/history", "internal/imds", "internal/kube", "internal/ledger", "internal/report", "internal/timeline", "internal/web",
 		"internal/attest", "internal/join",
 	},
+
+	"internal/clusterfile": {"internal/azure/catalog", "setting"}, // a description: it knows no Azure and no cluster
 
 	"internal/azuresim":                      {"internal/azuresim/template"},
 	"internal/proof":                         {"internal/observer", "internal/world"},

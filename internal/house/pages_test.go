@@ -27,6 +27,7 @@ var madePages = []made{
 	{"docs/reference/azure-config.md", "", "go test ./internal/azure/config -run Documentation -update"},
 	{"docs/reference/azure-role.md", "## Actions", "go test ./internal/azure -run PageOfTheRole -update"},
 	{"docs/reference/blocking.md", "## Settings and commands of the operator", "go test ./internal/world -run ReasonThatKeeps -update"},
+	{"docs/reference/cluster-file.md", "", "go test ./internal/clusterfile -run PageOfFields -update"},
 	{"docs/reference/flags.md", "", "go test ./cmd/sluice -run PageOfFlags -update"},
 	{"docs/reference/metrics.md", "## Families of sluice", "go test ./internal/report -run PageOfMetrics -update"},
 	{"docs/reference/mutations.md", "## Refusals of the guard", "UPDATE=1 make mutations"},
