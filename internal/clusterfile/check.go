@@ -47,8 +47,8 @@ var (
 	kubeadmRelease = regexp.MustCompile(`^v1\.(\d{2})\.\d{1,2}$`)
 )
 
-// oldest is the oldest minor release: kubeadm reads the configuration that sluice writes since then.
-const oldest = "31"
+// oldest is the oldest minor release: kube-proxy needs no conntrack on the machine since then.
+const oldest = "32"
 
 func (d *decoder) checkDistribution(f *File) {
 	of := &f.Distribution
@@ -62,7 +62,7 @@ func (d *decoder) checkDistribution(f *File) {
 	} else if m != nil && m[1] < oldest {
 		d.wrong(at, "give v1."+oldest+" or newer", "%s is too old", short(of.Version))
 	}
-	if of.Install == FromImage && f.Image == ubuntu {
+	if of.Install == FromImage && f.Image == DefaultImage {
 		d.wrong("distribution.install", "name an image of yours in image", "the default image has no binaries of %s", of.Kind)
 	}
 }
@@ -272,12 +272,15 @@ func (d *decoder) checkSize(path, size string) {
 	}
 }
 
+// taken are names of other parts of a cluster, beside which a deployment names pools that are new.
+var taken = []string{"network", "server"}
+
 func (d *decoder) checkPools(f *File) {
-	seen := map[string]bool{"server": true}
+	seen := map[string]bool{}
 	for i := range f.Pools {
 		p, path := &f.Pools[i], fmt.Sprintf("pools[%d]", i)
-		if p.Name == "server" {
-			d.wrong(path+".name", "give another name", "the server has this name")
+		if slices.Contains(taken, p.Name) {
+			d.wrong(path+".name", "give another name", "%s is the name of another part of the cluster", short(p.Name))
 		} else {
 			d.once(seen, path+".name", p.Name)
 		}

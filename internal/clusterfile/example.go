@@ -102,7 +102,7 @@ sluice:
   image: %[11]s
   # settings:                      # names of flags of sluice run
   #   scale-down-unneeded-time: 10m
-`, SchemaFile, APIVersion, Kind, quote(s.Name), quote(s.Region), ubuntu, quote(s.Distribution), quote(release), reach, quote(s.PublicKey), quote(s.Image))
+`, SchemaFile, APIVersion, Kind, quote(s.Name), quote(s.Region), DefaultImage, quote(s.Distribution), quote(release), reach, quote(s.PublicKey), quote(s.Image))
 }
 
 // quote writes a text so that YAML reads it as one.

@@ -64,8 +64,8 @@ var (
 	zoneNames = []string{"1", "2", "3"}
 )
 
-// ubuntu is the image of machines that get their binaries by download; with arm64 it is its own offer's other SKU.
-const ubuntu = "Canonical:ubuntu-24_04-lts:server:latest"
+// DefaultImage is the image of machines that get their binaries by download; with arm64 it is its own offer's other SKU.
+const DefaultImage = "Canonical:ubuntu-24_04-lts:server:latest"
 
 // Fields is every field of the file, in its order.
 var Fields = []Field{
@@ -75,7 +75,7 @@ var Fields = []Field{
 	{Path: "region", Doc: "Azure region of all resources.", Required: true, Form: regionName, Such: "westeurope"},
 	{Path: "resourceGroup", Doc: "Resource group of the machines. Its default is the name of the cluster.", Form: groupName, Such: "render"},
 	{Path: "image", Doc: "Image of the machines: PUBLISHER:OFFER:SKU:VERSION or the id of an image. It has systemd and cloud-init.",
-		Default: ubuntu, Form: imageName, Such: ubuntu},
+		Default: DefaultImage, Form: imageName, Such: DefaultImage},
 
 	{Path: "distribution", Doc: "What runs Kubernetes on the machines.", Required: true},
 	{Path: "distribution.kind", Doc: "k3s or kubeadm.", Required: true, OneOf: []string{K3s, Kubeadm}},
@@ -146,7 +146,7 @@ var Fields = []Field{
 	{Path: "pools[].labels", Doc: "Labels of the nodes.", Such: "dedicated: render"},
 	{Path: "pools[].taints", Doc: "Taints of the nodes."},
 	{Path: "pools[].taints[]", Doc: "A taint as key=value:Effect.", Such: "dedicated=render:NoSchedule"},
-	{Path: "pools[].image", Doc: "Image of the pool's machines, where it is another one than the file's.", Form: imageName, Such: ubuntu},
+	{Path: "pools[].image", Doc: "Image of the pool's machines, where it is another one than the file's.", Form: imageName, Such: DefaultImage},
 	{Path: "pools[].osDiskGiB", Doc: "Disk of the operating system.", Default: "64", Least: 30, Most: 4095},
 	{Path: "pools[].osDiskType", Doc: "Kind of this disk.", Default: "StandardSSD_LRS", OneOf: osTypes},
 	{Path: "pools[].spot", Doc: "Spot machines, which Azure takes back; {} is enough."},
