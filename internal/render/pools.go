@@ -23,7 +23,9 @@ const (
 )
 
 // tagged is a key as the name of a tag, which has no "/".
-func tagged(key string) string { return strings.ReplaceAll(strings.ReplaceAll(key, "_", "~2"), "/", "_") }
+func tagged(key string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(key, "_", "~2"), "/", "_")
+}
 
 // model is a short word that changes with what new machines are told at boot, which Azure shows nobody.
 func model(cloudInit []byte) string {

@@ -73,13 +73,13 @@ func (m *maker) vault() resource {
 			{"attributes", object{{"enabled", true}}},
 		}}},
 	})
-	m.output("keyVault", variable("vault"))
+	m.output("keyVault", expr(variable("vault")))
 	return vault
 }
 
 // server makes the server's machine, its interface with a fixed private address, and the disk of the cluster's data, which outlives it. The machine is
 // made once: Azure lets nobody change custom data.
-func (m *maker) server(at place, who identity, vault resource) resource {
+func (m *maker) server(at place, who identity, vault resource) {
 	f, s := m.f, &m.f.Server
 	configuration := object{
 		{"subnet", object{{"id", expr(at.subnet)}}}, {"privateIPAllocationMethod", "Static"}, {"privateIPAddress", s.Address}, {"primary", true},
@@ -96,9 +96,9 @@ func (m *maker) server(at place, who identity, vault resource) resource {
 		at.public = public.id()
 		configuration = append(configuration, pair{"publicIPAddress", object{{"id", expr(public.id())}}})
 		waits = append(waits, public.id())
-		m.output("publicAddress", call("reference", public.id(), quote(networkVersion))+".ipAddress")
+		m.output("publicAddress", expr(call("reference", public.id(), quote(networkVersion))+".ipAddress"))
 	}
-	m.output("address", quote(s.Address))
+	m.output("address", s.Address)
 	nic := m.add(resource{
 		kind: kindInterface, version: networkVersion, name: f.ServerName(), dependsOn: waits,
 		body: m.located(pair{"properties", object{
@@ -140,7 +140,7 @@ func (m *maker) server(at place, who identity, vault resource) resource {
 			{"lun", 0}, {"createOption", "Attach"}, {"caching", "None"}, {"deleteOption", "Detach"}, {"managedDisk", object{{"id", expr(disk.id())}}},
 		}}},
 	}
-	return m.add(resource{
+	m.add(resource{
 		kind: kindMachine, version: computeVersion, name: f.ServerName(), condition: isNew(NewServer), dependsOn: depends,
 		body: object{{"location", f.Region}, {"tags", m.tags(pair{JoinTag, expr(parameter(ParameterFingerprint))})}}.with(zones(s.Zone),
 			pair{"identity", who.wire()},

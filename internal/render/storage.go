@@ -3,7 +3,7 @@ package render
 import "strings"
 
 // storage makes disks and shares in the resource group that outlives the cluster, and gives the server's identity the rights that the drivers need there.
-func (m *maker) storage(who identity, _ resource) {
+func (m *maker) storage(who identity) {
 	f, s := m.f, &m.f.Storage
 	if !f.HasStorage() {
 		return
@@ -18,7 +18,7 @@ func (m *maker) storage(who identity, _ resource) {
 		})
 	}
 	if len(s.Disks) > 0 && f.Addons.AzureDisk {
-		all = append(all, virtualMachineContributor.of(parameter("principalId"), "", resourceGroupID, nil))
+		all = append(all, virtualMachineContributor.of(f.Name, parameter("principalId"), "", resourceGroupID, nil))
 	}
 	if len(s.Shares) > 0 {
 		account := call("concat", quote("st"), call("uniqueString", resourceGroupID))
@@ -36,7 +36,7 @@ func (m *maker) storage(who identity, _ resource) {
 			})
 		}
 		if f.Addons.AzureFile {
-			all = append(all, storageAccountContributor.of(parameter("principalId"), "", resourceGroupID, nil))
+			all = append(all, storageAccountContributor.of(f.Name, parameter("principalId"), "", resourceGroupID, nil))
 		}
 	}
 	m.nested(m.name("storage"), "", s.ResourceGroup, who, all)

@@ -74,12 +74,12 @@ func template(f *clusterfile.File, r *Rendering) object {
 	identity := m.identity()
 	network := m.network()
 	vault := m.vault()
-	server := m.server(network, identity, vault)
-	m.roles(identity, server, network)
+	m.server(network, identity, vault)
+	m.roles(identity, network)
 	for i := range f.Pools {
 		m.pool(&f.Pools[i], network)
 	}
-	m.storage(identity, server)
+	m.storage(identity)
 	var resources list
 	for _, one := range m.resources {
 		resources = append(resources, one.object())
@@ -108,6 +108,6 @@ func template(f *clusterfile.File, r *Rendering) object {
 	}
 }
 
-func (m *maker) output(name, expression string) {
-	m.outputs = append(m.outputs, pair{name, object{{"type", "string"}, {"value", expr(expression)}}})
+func (m *maker) output(name, value string) {
+	m.outputs = append(m.outputs, pair{name, object{{"type", "string"}, {"value", value}}})
 }
