@@ -207,6 +207,7 @@ func (d *decoder) object(v reflect.Value, n *yaml.Node, path string) {
 			remedy := "leave it out"
 			if near := nearest(name, slices.Collect(maps.Keys(names))); near != "" {
 				remedy = "did you mean " + near + "?"
+				given[near] = true // so that it is not missing as well
 			} else {
 				remedy += "; there are " + strings.Join(slices.Sorted(maps.Keys(names)), ", ")
 			}
@@ -399,26 +400,29 @@ func nearest(name string, all []string) string {
 	return best
 }
 
-// distance is how many letters must be put in, taken out or replaced. Long texts are far from each other.
+// distance is how many letters must be put in, taken out, replaced, or exchanged with the next. Long texts are far from each other.
 func distance(a, b string) int {
 	const most = 64
 	if len(a) > most || len(b) > most {
 		return most
 	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	var last, row []int
+	next := make([]int, len(b)+1)
+	for j := range next {
+		next[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
+		last, row, next = row, next, make([]int, len(b)+1)
+		next[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
+			next[j+1] = 1 + min(row[j], row[j+1], next[j])
+			if a[i] == b[j] {
+				next[j+1] = row[j]
 			}
-			diagonal, row[j+1] = row[j+1], cost
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], last[j-1]+1)
+			}
 		}
 	}
-	return row[len(b)]
+	return next[len(b)]
 }
