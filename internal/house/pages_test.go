@@ -26,6 +26,7 @@ var madePages = []made{
 	{"docs/reference/alerts.md", "## Recording rules", "go test ./deploy -run PageOfAlerts -update"},
 	{"docs/reference/azure-config.md", "", "go test ./internal/azure/config -run Documentation -update"},
 	{"docs/reference/azure-role.md", "## Actions", "go test ./internal/azure -run PageOfTheRole -update"},
+	{"docs/reference/azuresim-faults.md", "", "go test ./internal/azuresim -run PageOfFaults -update"},
 	{"docs/reference/blocking.md", "## Settings and commands of the operator", "go test ./internal/world -run ReasonThatKeeps -update"},
 	{"docs/reference/cluster-file.md", "", "go test ./internal/clusterfile -run PageOfFields -update"},
 	{"docs/reference/flags.md", "", "go test ./cmd/sluice -run PageOfFlags -update"},
