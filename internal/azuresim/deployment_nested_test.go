@@ -145,3 +145,20 @@ func TestAWhatIfSaysWhatWouldChange(t *testing.T) {
 		t.Errorf("another tag: %s", got)
 	}
 }
+
+// TestADeploymentMayBeWrittenAsAzWritesIt sends a body with a name without quotes, comments and commas too many.
+func TestADeploymentMayBeWrittenAsAzWritesIt(t *testing.T) {
+	a := newAzure(t, patient)
+	a.group()
+	body := `{"properties": {"parameters": {"count": {"value": 0}, }, "mode": "incremental", template:` +
+		strings.Replace(network, `"resources": [`, "// what there is, \"and\" how\n/* much: */ \"resources\": [", 1) + `}, /* end */ }`
+	resp, answer := a.wire("PUT", deploymentPath+"first"+armVersion, body)
+	if resp.StatusCode != http.StatusCreated {
+		t.Fatalf("%d %s", resp.StatusCode, answer)
+	}
+	for _, broken := range []string{`{"properties"`, `{"a": "`, `{/*`, `{a`, `,`, `"\`, `//`} {
+		if resp, _ := a.wire("PUT", deploymentPath+"second"+armVersion, broken); resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %d", broken, resp.StatusCode)
+		}
+	}
+}
