@@ -14,6 +14,8 @@ import (
 var ours = map[string]string{
 	"address": "the manifest has it", "nodes": "the scale sets' tags say it", "node-group-auto-discovery": "the scale sets' tags say it",
 	"leader-elect": "the manifest has it", "namespace": "the manifest has it", "kubeconfig": "sluice runs in the cluster",
+	"join-address": "the manifest has it", "join-server": "the manifest has it", "join-distribution": "the manifest has it",
+	"join-pools": "the manifest has it", "join-tls-file": "the manifest has it",
 	"cloud-config": "sluice asks the machine where it is", "cloud-provider": "sluice asks the machine where it is",
 }
 

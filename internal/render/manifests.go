@@ -19,7 +19,8 @@ func manifests(f *clusterfile.File) ([]machineFile, error) {
 		return nil, err
 	}
 	files := []machineFile{
-		{"/etc/sluice/manifests/sluice-rbac.yaml", "0644", string(deploy.RBAC)},
+		{"/etc/sluice/manifests/rbac.yaml", "0644", string(deploy.RBAC)},
+		{"/etc/sluice/manifests/join.yaml", "0644", string(deploy.Join)},
 		{"/etc/sluice/manifests/sluice.yaml", "0644", deployment},
 	}
 	if f.Addons.CloudProvider {
@@ -29,7 +30,9 @@ func manifests(f *clusterfile.File) ([]machineFile, error) {
 	return files, nil
 }
 
-// sluiceDeployment is deploy/deployment.yaml for this cluster: one replica, since there is one server and the door has one port there.
+// sluiceDeployment is deploy/deployment.yaml for this cluster: one replica, since there is one server and the door has one port there. It is in the
+// server's own network: the door looks at the address that a machine comes from, and machines join before the pods have a network. It waits for the
+// door's key.
 func sluiceDeployment(f *clusterfile.File) (string, error) {
 	var d map[string]any
 	if err := yaml.Unmarshal(deploy.Deployment, &d); err != nil {
@@ -40,19 +43,34 @@ func sluiceDeployment(f *clusterfile.File) (string, error) {
 	spec["strategy"] = map[string]any{"type": "Recreate"}
 	pod := spec["template"].(map[string]any)["spec"].(map[string]any)
 	delete(pod["affinity"].(map[string]any), "podAntiAffinity")
-	pod["tolerations"] = append(pod["tolerations"].([]any), map[string]any{"key": "node.cloudprovider.kubernetes.io/uninitialized", "operator": "Exists"})
-	pod["volumes"] = []any{map[string]any{"name": "join", "secret": map[string]any{"secretName": JoinSecret, "optional": true}}}
+	for _, key := range []string{"node.cloudprovider.kubernetes.io/uninitialized", "node.kubernetes.io/not-ready"} {
+		pod["tolerations"] = append(pod["tolerations"].([]any), map[string]any{"key": key, "operator": "Exists"})
+	}
+	pod["hostNetwork"], pod["dnsPolicy"] = true, "Default"
+	pod["volumes"] = []any{map[string]any{"name": "join", "secret": map[string]any{"secretName": JoinSecret}}}
 	c := pod["containers"].([]any)[0].(map[string]any)
 	c["image"] = f.Sluice.Image
 	arguments := []any{
 		"run", "--address=:8085", "--leader-elect=true",
 		"--node-group-auto-discovery=label:" + tagEnabled + "=true," + tagCluster + "=" + f.Name,
 		fmt.Sprintf("--join-address=:%d", clusterfile.JoinPort),
+		fmt.Sprintf("--join-server=https://%s:%d", f.Server.Address, clusterfile.APIPort),
+		"--join-distribution=" + f.Distribution.Kind,
+	}
+	var pools []string
+	for i := range f.Pools {
+		pools = append(pools, f.ScaleSet(&f.Pools[i]))
+	}
+	if len(pools) > 0 {
+		arguments = append(arguments, "--join-pools="+strings.Join(pools, ","))
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Sluice.Settings)) {
 		arguments = append(arguments, "--"+name+"="+f.Sluice.Settings[name])
 	}
 	c["args"] = arguments
+	for _, port := range c["ports"].([]any) { // in the host's network both are the same
+		port.(map[string]any)["hostPort"] = port.(map[string]any)["containerPort"]
+	}
 	c["ports"] = append(c["ports"].([]any), map[string]any{"name": "join", "containerPort": clusterfile.JoinPort, "hostPort": clusterfile.JoinPort})
 	c["volumeMounts"] = []any{map[string]any{"name": "join", "mountPath": "/etc/sluice/join", "readOnly": true}}
 	if f.Identity.Kind == clusterfile.UserAssigned {

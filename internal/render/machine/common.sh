@@ -27,12 +27,6 @@ again() {
 	return 1
 }
 
-# imds NAME: what the machine's metadata says, as text; empty where it has no such thing.
-imds() {
-	curl -sf --noproxy '*' --retry 10 --retry-delay 2 --retry-connrefused -m 10 -H Metadata:true \
-		"http://169.254.169.254/metadata/instance/compute/$1?api-version=2021-02-01&format=text"
-}
-
 node_name() { hostname | tr '[:upper:]' '[:lower:]'; }
 
 architecture() {
@@ -67,15 +61,8 @@ checked() {
 	mv "$2.unchecked" "$2"
 }
 
-# labels: the node's labels with commas between them. A region without zones has no zone.
-labels() {
-	local region zone
-	region=$(imds location)
-	zone=$(imds zone || true)
-	printf 'node.kubernetes.io/instance-type=%s,topology.kubernetes.io/region=%s' "$(imds vmSize)" "$region"
-	[ -z "$zone" ] || printf ',topology.kubernetes.io/zone=%s-%s' "$region" "$zone"
-	[ -z "$NODE_LABELS" ] || printf ',%s' "$NODE_LABELS"
-}
+# labels: the node's labels with commas between them: what a cloud controller would write, and the pool's own.
+labels() { echo "$(/usr/local/sbin/sluice-join --labels)${NODE_LABELS:+,$NODE_LABELS}"; }
 
 # node_state CA CERTIFICATE KEY: whether this machine's Node is there, as its own kubelet may ask: there, gone or unknown.
 node_state() {
