@@ -72,14 +72,14 @@ func TestTheVerbsOfAClusterRefuseInSentences(t *testing.T) {
 	path := begin(t)
 	text, err := os.ReadFile(path)
 	must(t, err)
-	bad := file(t, "bad.yaml", strings.Replace(string(text), "\nname:", "\nnmae:", 1))
+	bad := file(t, "bad.yaml", strings.Replace(string(text), "\nname:", "\nnaame:", 1))
 	flag := file(t, "flag.yaml", strings.Replace(string(text), "  # settings:", "  settings: {expander: fastest}\n  # settings:", 1))
 	for name, tc := range map[string]struct {
 		args []string
 		want string
 	}{
 		"no file":     {[]string{"render", "--file=absent.yaml"}, "sluice: there is no absent.yaml; sluice cluster init writes one, --file names another\n"},
-		"problems":    {[]string{"render", "--file=" + bad}, bad + ": line 6: nmae: there is no such field; did you mean name?\n"},
+		"problems":    {[]string{"render", "--file=" + bad}, bad + ": line 6: naame: there is no such field; did you mean name?\n"},
 		"a setting":   {[]string{"render", "--file=" + flag}, flag + ": sluice.settings: --expander=fastest: "},
 		"not there":   {[]string{"render", "--file=" + path, "--only=x"}, "--only=x: give one of template.json"},
 		"both":        {[]string{"render", "--file=" + path, "--only=x", "--out=y"}, "--out and --only: give one of them"},

@@ -32,12 +32,12 @@ func (q *request) refuse(model map[string]any) *problem {
 			return bad("BadRequest", "The vault '%s' needs properties.tenantId and properties.sku.", q.route.name)
 		}
 	case strings.EqualFold(kind, secretKind):
-		parent, _, _ = cutLast(q.route.scope, "/secrets/")
+		parent, _ = cutLast(q.route.scope, "/secrets/")
 		if text(model, "properties", "value") == "" {
 			return bad("BadRequest", "The secret '%s' has no value.", q.route.name)
 		}
 	case strings.HasPrefix(strings.ToLower(kind), "microsoft.storage/storageaccounts/"):
-		parent, _, _ = cutLast(q.route.scope, "/fileservices/")
+		parent, _ = cutLast(q.route.scope, "/fileservices/")
 	}
 	if parent != "" && find(q.server.opaques, parent) == nil {
 		return fail(http.StatusNotFound, "ParentResourceNotFound",
@@ -53,7 +53,7 @@ func vaultWire(o *opaque, properties map[string]any) {
 // secretWire hides the value: Resource Manager never shows it.
 func secretWire(o *opaque, properties map[string]any) {
 	delete(properties, "value")
-	vault, name, _ := cutLast(o.path, "/secrets/")
+	vault, name := cutLast(o.path, "/secrets/")
 	properties["secretUri"] = "https://" + strings.ToLower(vault[strings.LastIndexByte(vault, '/')+1:]) + vaultHost + "/secrets/" + name
 }
 

@@ -119,7 +119,7 @@ func addressOf(id string) string {
 
 // inside is a resource that was written as a part of its parent: a subnet.
 func (q *request) inside() map[string]any {
-	parent, name, _ := cutLast(q.route.scope, "/subnets/")
+	parent, name := cutLast(q.route.scope, "/subnets/")
 	o := find(q.server.opaques, parent)
 	if o == nil {
 		return nil
@@ -134,12 +134,12 @@ func (q *request) inside() map[string]any {
 }
 
 // cutLast cuts around the last of a separator in any letter case.
-func cutLast(s, sep string) (before, after string, found bool) {
+func cutLast(s, sep string) (before, after string) {
 	at := strings.LastIndex(strings.ToLower(s), sep)
 	if at < 0 {
-		return s, "", false
+		return s, ""
 	}
-	return s[:at], s[at+len(sep):], true
+	return s[:at], s[at+len(sep):]
 }
 
 func getOpaque(q *request) answer {

@@ -59,7 +59,7 @@ func (d *decoder) checkDistribution(f *File) {
 	const at = "distribution.version"
 	if m := release.FindStringSubmatch(of.Version); of.Version != "" && m == nil {
 		d.wrong(at, "give it as its publisher names it, such as "+such, "%s is no release of %s", short(of.Version), of.Kind)
-	} else if m != nil && m[1] < oldest {
+	} else if len(m) > 1 && m[1] < oldest {
 		d.wrong(at, "give v1."+oldest+" or newer", "%s is too old", short(of.Version))
 	}
 	if of.Install == FromImage && f.Image == DefaultImage {

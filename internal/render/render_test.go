@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,13 +97,13 @@ func short(t *testing.T, file render.File) string {
 func source(t *testing.T, text string) (from string) {
 	t.Helper()
 	err := fs.WalkDir(os.DirFS("../.."), ".", func(path string, d fs.DirEntry, err error) error {
-		if path != "." && d.IsDir() && !strings.HasPrefix("internal/render/machine", path) && path != "deploy" {
+		if d.IsDir() && !slices.Contains([]string{".", "deploy", "internal", "internal/render", "internal/render/machine"}, path) {
 			return fs.SkipDir
 		}
 		if err != nil || d.IsDir() {
 			return err
 		}
-		have, err := os.ReadFile(filepath.Join("../..", path))
+		have, err := os.ReadFile("../../" + path)
 		if err == nil && strings.TrimRight(string(have), "\n") == strings.TrimRight(text, "\n") {
 			from = path
 		}

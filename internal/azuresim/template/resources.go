@@ -213,8 +213,7 @@ func (e *evaluator) readOne(at *env, raw map[string]any, in parent, loopName str
 		kind, name = in.kind+"/"+kind, in.name+"/"+name
 	}
 	types, names := strings.Split(kind, "/"), strings.Split(name, "/")
-	switch {
-	case name == "" || len(types) < 2 || len(types)-1 != len(names):
+	if name == "" || len(types) < 2 || len(types)-1 != len(names) {
 		return at.fail("the type '%s' and the name '%s' do not fit: a name needs one segment less than its type", short(kind), short(name))
 	}
 	below, p := e.place(at, raw, strings.EqualFold(kind, deploymentKind))
