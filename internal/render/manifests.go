@@ -31,8 +31,8 @@ func manifests(f *clusterfile.File) ([]machineFile, error) {
 }
 
 // sluiceDeployment is deploy/deployment.yaml for this cluster: one replica, since there is one server and the door has one port there. It is in the
-// server's own network: the door looks at the address that a machine comes from, and machines join before the pods have a network. It waits for the
-// door's key.
+// server's own network: the door looks at the address that a machine comes from, and machines join before the pods have a network. Without the
+// key it opens no door, and acts all the same.
 func sluiceDeployment(f *clusterfile.File) (string, error) {
 	var d map[string]any
 	if err := yaml.Unmarshal(deploy.Deployment, &d); err != nil {
@@ -47,7 +47,7 @@ func sluiceDeployment(f *clusterfile.File) (string, error) {
 		pod["tolerations"] = append(pod["tolerations"].([]any), map[string]any{"key": key, "operator": "Exists"})
 	}
 	pod["hostNetwork"], pod["dnsPolicy"] = true, "Default"
-	pod["volumes"] = []any{map[string]any{"name": "join", "secret": map[string]any{"secretName": JoinSecret}}}
+	pod["volumes"] = []any{map[string]any{"name": "join", "secret": map[string]any{"secretName": JoinSecret, "optional": true}}}
 	c := pod["containers"].([]any)[0].(map[string]any)
 	c["image"] = f.Sluice.Image
 	arguments := []any{
