@@ -64,6 +64,10 @@ race: ## run the tests of all that runs beside something else under the race det
 az-conformance: ## drive Microsoft's az against the simulated Azure; installs azure-cli where it can
 	@GO='$(GO)' hack/az-conformance
 
+.PHONY: cluster-check
+cluster-check: ## hold scripts and cloud-init of rendered clusters to shellcheck and cloud-init; installs them where it can
+	@GO='$(GO)' hack/cluster-check
+
 .PHONY: ccm-conformance
 ccm-conformance: ## drive cloud-provider-azure's own provider against the simulated Azure; compiles for minutes the first time
 	@GO='$(GO)' LDFLAGS='$(LDFLAGS)' hack/build bin/azuresim ./cmd/azuresim

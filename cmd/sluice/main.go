@@ -105,7 +105,7 @@ Start with two commands that write nothing: "sluice doctor" says what is wrong w
 	}
 	group("ask", "Ask", doctorCommand(), planCommand(), explainCommand(), topCommand(), historyCommand(), logCommand())
 	group("tell", "Tell the running sluice", pauseCommand(), resumeCommand(), holdCommand(), releaseCommand(), drainCommand(), undrainCommand(), acknowledgeCommand())
-	group("run", "Run and install", runCommand(), agentCommand(), joinCommand(), adoptCommand(), uninstallCommand())
+	group("run", "Run and install", runCommand(), agentCommand(), joinCommand(), adoptCommand(), uninstallCommand(), clusterCommand())
 	group("prove", "Try and prove", simulateCommand(), replayCommand())
 	group("else", "Besides", versionCommand())
 	cmd.SetHelpCommand(helpCommand())

@@ -180,9 +180,11 @@ func (a *azure) wireFrom(machine, method, url, body string, header ...string) (*
 	return resp, string(raw)
 }
 
-func (a *azure) token() string {
+func (a *azure) token() string { return a.tokenFor("https://management.azure.test") }
+
+func (a *azure) tokenFor(resource string) string {
 	a.t.Helper()
-	tk, err := a.cred.GetToken(context.Background(), policy.TokenRequestOptions{Scopes: []string{"https://management.azure.test/.default"}})
+	tk, err := a.cred.GetToken(context.Background(), policy.TokenRequestOptions{Scopes: []string{resource + "/.default"}})
 	a.must(err)
 	return tk.Token
 }

@@ -79,4 +79,23 @@ var builtInRoles = []*Role{
 			"Microsoft.Resources/deployments/*",
 		},
 	},
+	{
+		ID: "4633458b-17de-408a-b874-0445c86b69e6", Name: "Key Vault Secrets User",
+		Description: "Read secret contents.",
+		DataActions: []string{"Microsoft.KeyVault/vaults/secrets/getSecret/action", "Microsoft.KeyVault/vaults/secrets/readMetadata/action"},
+	},
+	{
+		ID: "17d1049b-9a84-46fb-8f53-869881c3d3ab", Name: "Storage Account Contributor",
+		Description: "Permits management of storage accounts.",
+		Actions: []string{
+			"Microsoft.Authorization/*/read",
+			"Microsoft.Insights/alertRules/*",
+			"Microsoft.Insights/diagnosticSettings/*",
+			"Microsoft.Network/virtualNetworks/subnets/joinViaServiceEndpoint/action",
+			"Microsoft.ResourceHealth/availabilityStatuses/read",
+			"Microsoft.Resources/deployments/*",
+			"Microsoft.Resources/subscriptions/resourceGroups/read",
+			"Microsoft.Storage/storageAccounts/*",
+		},
+	},
 }

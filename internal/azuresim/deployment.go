@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"sluice.dev/sluice/internal/azuresim/template"
@@ -37,6 +38,7 @@ type step struct {
 	begun    time.Time // zero: it was not
 	status   int       // of the answer to its PUT
 	op       *operation
+	nested   *deployment  // that it is; nil: it is another resource
 	refusal  *errorDetail // why the PUT was refused
 }
 
@@ -85,10 +87,13 @@ func deploymentID(subscription, group, name string) string {
 func (d *deployment) id() string { return deploymentID(d.subscription, d.group, d.name) }
 
 // end is when the step has ended; false while that is not known.
-func (t *step) end() (time.Time, bool) {
+func (t *step) end(now time.Time) (time.Time, bool) {
 	switch {
 	case t.begun.IsZero():
 		return time.Time{}, false
+	case t.nested != nil:
+		end := t.nested.end(now)
+		return later(t.begun, end), !end.IsZero()
 	case t.op == nil:
 		return t.begun, true
 	}
@@ -98,10 +103,15 @@ func (t *step) end() (time.Time, bool) {
 
 // failure is what the step has failed with by now; nil: it has not.
 func (t *step) failure(now time.Time) *errorDetail {
-	if t.refusal != nil || t.op == nil {
+	if t.refusal != nil || t.op == nil && t.nested == nil {
 		return t.refusal
 	}
-	cause := t.op.failure(now)
+	var cause *errorDetail
+	if t.nested != nil {
+		cause = t.nested.failure(now)
+	} else {
+		cause = t.op.failure(now)
+	}
 	if cause == nil {
 		return nil
 	}
@@ -117,7 +127,7 @@ func (t *step) failure(now time.Time) *errorDetail {
 func (d *deployment) ready(t *step, now time.Time) (time.Time, bool) {
 	at := d.started
 	for _, w := range t.waits {
-		end, ended := w.end()
+		end, ended := w.end(now)
 		if !ended || end.After(now) || w.failure(now) != nil {
 			return time.Time{}, false
 		}
@@ -143,7 +153,7 @@ func (d *deployment) end(now time.Time) time.Time {
 			hopeless[t] = true
 			continue
 		}
-		at, known := t.end()
+		at, known := t.end(now)
 		if !known {
 			return time.Time{}
 		}
@@ -223,6 +233,13 @@ func (s *Server) carry(d *deployment, t *step, at time.Time) {
 		t.status, t.refusal = http.StatusBadRequest, &errorDetail{Code: "InvalidTemplate", Target: t.resource.ID, Message: err.Error()}
 		return
 	}
+	if missing := d.unready(t, body, at); missing != "" {
+		t.status, t.refusal = http.StatusBadRequest, &errorDetail{
+			Code: "InvalidResourceReference", Target: t.resource.ID,
+			Message: fmt.Sprintf("Resource %s referenced by resource %s was not found. Please make sure that the referenced resource exists, and that both resources are in the same region.", missing, t.resource.ID),
+		}
+		return
+	}
 	q, p := s.subrequest(d, http.MethodPut, t.resource.ID, t.resource.APIVersion, body, at)
 	var a answer
 	if p == nil {
@@ -241,4 +258,50 @@ func (s *Server) carry(d *deployment, t *step, at time.Time) {
 		return
 	}
 	t.op = q.began
+	if strings.EqualFold(t.resource.Type, "Microsoft.Resources/deployments") {
+		t.nested = find(s.deployments, t.resource.ID)
+	}
+}
+
+// unready is a resource of the same template that a body refers to, or below which
+// the resource is, and that is not done: a dependsOn is missing. "" for none. Azure
+// says so by chance, when the other one comes later; the simulator always does.
+func (d *deployment) unready(t *step, body any, at time.Time) string {
+	waits := map[string]bool{} // lower-case ids
+	for _, u := range d.steps {
+		if end, known := u.end(at); u != t && (!known || end.After(at)) {
+			waits[strings.ToLower(u.resource.ID)] = true
+		}
+	}
+	var look func(v any) string
+	look = func(v any) string {
+		switch v := v.(type) {
+		case string:
+			for id := strings.ToLower(v); strings.Contains(id, "/providers/"); id = id[:strings.LastIndexByte(id, '/')] {
+				if waits[id] {
+					return v
+				}
+			}
+		case []any:
+			for _, item := range v {
+				if missing := look(item); missing != "" {
+					return missing
+				}
+			}
+		case map[string]any:
+			for key, item := range v {
+				if key == "template" {
+					continue
+				}
+				if missing := look(key) + look(item); missing != "" {
+					return missing
+				}
+			}
+		}
+		return ""
+	}
+	if missing := look(t.resource.ID); missing != "" {
+		return missing
+	}
+	return look(body)
 }

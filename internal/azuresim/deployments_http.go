@@ -113,6 +113,7 @@ func (q *request) readTemplate() (*deployment, *problem) {
 		Location   string               `json:"location"`
 		Properties deploymentProperties `json:"properties"`
 	}
+	q.body = lenient(q.body)
 	if p := q.decode(&w); p != nil {
 		return nil, p
 	}

@@ -5,9 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
+
+	"sluice.dev/sluice/internal/azuresim/template"
 )
 
 // hashOf tells templates apart. It is not Azure's hash.
@@ -56,7 +60,7 @@ func (d *deployment) dependencies() []any {
 func (d *deployment) made(now time.Time) []resourceRef {
 	list := []resourceRef{}
 	for _, t := range d.steps {
-		if end, known := t.end(); known && !end.After(now) && t.failure(now) == nil {
+		if end, known := t.end(now); known && !end.After(now) && t.failure(now) == nil {
 			list = append(list, resourceRef{ID: t.resource.ID})
 		}
 	}
@@ -74,7 +78,7 @@ func listDeploymentOperations(q *request) answer {
 		if t.begun.IsZero() {
 			continue
 		}
-		end, known := t.end()
+		end, known := t.end(q.now)
 		state, until, code := "Running", q.now, http.StatusText(t.status)
 		properties := map[string]any{"provisioningOperation": "Create", "targetResource": t.ref()}
 		if known && !end.After(q.now) {
@@ -109,8 +113,9 @@ func validateDeployment(q *request) answer {
 	return answer{status: http.StatusOK, body: body}
 }
 
-// whatIf says of every resource whether it would be created or deployed again. It
-// does not compare the properties of those that exist.
+// whatIf says of every resource whether it would be created, changed in which
+// properties, or left as it is. What a write does not mention counts as unchanged,
+// and so does what Azure never shows.
 func whatIf(q *request) answer {
 	d, p := q.readDeployment()
 	if p != nil {
@@ -118,11 +123,114 @@ func whatIf(q *request) answer {
 	}
 	changes := []map[string]any{}
 	for _, t := range d.steps {
-		change := "Create"
-		if _, err := q.server.referenceFor(d, q.now)(t.resource.ID, true); err == nil {
-			change = "Deploy"
+		change := map[string]any{"resourceId": t.resource.ID, "changeType": "Create"}
+		after, err := t.resource.Body(q.server.referenceFor(d, q.now))
+		if err != nil { // it refers to what is not there yet
+			after = nil
 		}
-		changes = append(changes, map[string]any{"resourceId": t.resource.ID, "changeType": change})
+		before, err := q.server.referenceFor(d, q.now)(t.resource.ID, true)
+		switch {
+		case err != nil:
+			change["after"] = identified(t.resource, after)
+		case strings.EqualFold(t.resource.Type, "Microsoft.Resources/deployments"): // what it would do is its own matter
+			continue
+		default:
+			var delta []any
+			compareWrite(asMap(withoutSecrets(plainJSON(after))), before, "", &delta)
+			change["changeType"], change["before"], change["after"] = "NoChange", before, before
+			if len(delta) > 0 {
+				change["changeType"], change["delta"] = "Modify", delta
+				change["after"] = merge(before, asMap(plainJSON(after)))
+			}
+		}
+		changes = append(changes, change)
 	}
 	return answer{status: http.StatusOK, body: map[string]any{"status": "Succeeded", "properties": map[string]any{"changes": changes}}}
+}
+
+// identified is a resource as a what-if shows it.
+func identified(r *template.Resource, body map[string]any) map[string]any {
+	out := map[string]any{"id": r.ID, "type": r.Type, "name": r.Name, "apiVersion": r.APIVersion}
+	maps.Copy(out, asMap(withoutSecrets(plainJSON(body))))
+	return out
+}
+
+// plainJSON is a value as JSON reads it: whole numbers are float64 then.
+func plainJSON(v any) any {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	var out any
+	if json.Unmarshal(raw, &out) != nil {
+		return nil
+	}
+	return out
+}
+
+// unread are members that Azure takes and shows nowhere, or otherwise.
+var unread = []string{"dependsOn", "value", "keyData"}
+
+// compareWrite collects in which members a write differs from what is there. Null
+// and what is not mentioned change nothing.
+func compareWrite(write, have map[string]any, path string, delta *[]any) {
+	for _, key := range slices.Sorted(maps.Keys(write)) {
+		want, at := write[key], strings.TrimPrefix(path+"."+key, ".")
+		if want == nil || slices.Contains(unread, key) {
+			continue
+		}
+		is := lookupFold(have, key)
+		switch want := want.(type) {
+		case map[string]any:
+			if there, ok := is.(map[string]any); ok || len(want) == 0 {
+				compareWrite(want, there, at, delta)
+				continue
+			}
+		case []any:
+			if there, ok := is.([]any); ok && len(there) == len(want) || len(want) == 0 {
+				for n := range want {
+					w, isObject := want[n].(map[string]any)
+					h, _ := there[n].(map[string]any)
+					if isObject {
+						compareWrite(w, h, fmt.Sprintf("%s.%d", at, n), delta)
+					} else if !sameValue(want[n], there[n]) {
+						*delta = append(*delta, changeOf(fmt.Sprintf("%s.%d", at, n), there[n], want[n]))
+					}
+				}
+				continue
+			}
+		default:
+			if sameValue(want, is) {
+				continue
+			}
+		}
+		*delta = append(*delta, changeOf(at, is, want))
+	}
+}
+
+func changeOf(path string, before, after any) map[string]any {
+	kind := "Modify"
+	if before == nil {
+		kind = "Create"
+	}
+	return map[string]any{"path": path, "propertyChangeType": kind, "before": before, "after": after}
+}
+
+// sameValue compares as Azure does: ids and words in any letter case.
+func sameValue(a, b any) bool {
+	x, isText := a.(string)
+	y, too := b.(string)
+	return isText && too && strings.EqualFold(x, y) || a == b
+}
+
+func lookupFold(m map[string]any, key string) any {
+	if v, ok := m[key]; ok {
+		return v
+	}
+	for k, v := range m {
+		if strings.EqualFold(k, key) {
+			return v
+		}
+	}
+	return nil
 }

@@ -74,12 +74,18 @@ func (s *Server) addInterface(r resource, model map[string]any, ips ...string) *
 	return n
 }
 
-// addressInterface gives every ip configuration an address.
+// addressInterface gives every ip configuration an address: a static one is the
+// writer's.
 func (s *Server) addressInterface(n *networkInterface) {
 	for len(n.ips) < len(n.configurations()) {
 		n.ips = append(n.ips, s.address())
 	}
 	n.ips = n.ips[:len(n.configurations())]
+	for at, c := range n.configurations() {
+		if ip := text(c, "properties", "privateIPAddress"); ip != "" && strings.EqualFold(text(c, "properties", "privateIPAllocationMethod"), "Static") {
+			n.ips[at] = ip
+		}
+	}
 }
 
 // ip is the address of the first configuration; "" without one.

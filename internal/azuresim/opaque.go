@@ -1,6 +1,8 @@
 package azuresim
 
 import (
+	"fmt"
+	"hash/fnv"
 	"maps"
 	"net/http"
 	"slices"
@@ -81,16 +83,74 @@ func (o *opaque) wire() map[string]any {
 	out := withoutSecrets(o.model).(map[string]any)
 	properties := maps.Clone(asMap(out["properties"]))
 	properties["provisioningState"] = "Succeeded"
+	if finish := computed[strings.ToLower(o.kind)]; finish != nil {
+		finish(o, properties)
+	}
 	out["properties"], out["id"], out["name"], out["type"] = properties, o.path, o.name, o.kind
 	return out
 }
 
-func getOpaque(q *request) answer {
-	if p := q.identityOf(q.route.scope); p != nil {
-		return answer{status: http.StatusOK, body: p.wire()}
+// computed is what Azure adds to resources of a kind, by its lower-case name. It
+// follows from what was written and the resource's id.
+var computed = map[string]func(o *opaque, properties map[string]any){
+	"microsoft.network/publicipaddresses": func(o *opaque, properties map[string]any) {
+		if strings.EqualFold(text(o.model, "properties", "publicIPAllocationMethod"), "Static") {
+			properties["ipAddress"] = addressOf(o.path)
+		}
+	},
+	"microsoft.network/virtualnetworks": func(o *opaque, properties map[string]any) {
+		subnets, _ := properties["subnets"].([]any)
+		for _, s := range subnets {
+			s := asMap(s)
+			s["id"] = o.path + "/subnets/" + text(s, "name")
+		}
+	},
+	"microsoft.keyvault/vaults":         vaultWire,
+	"microsoft.keyvault/vaults/secrets": secretWire,
+}
+
+// addressOf is a public address that is always the same for an id, of a range for
+// documentation.
+func addressOf(id string) string {
+	h := fnv.New32a()
+	h.Write([]byte(strings.ToLower(id)))
+	return fmt.Sprintf("203.0.113.%d", 1+h.Sum32()%254)
+}
+
+// inside is a resource that was written as a part of its parent: a subnet.
+func (q *request) inside() map[string]any {
+	parent, name := cutLast(q.route.scope, "/subnets/")
+	o := find(q.server.opaques, parent)
+	if o == nil {
+		return nil
 	}
+	subnets, _ := asMap(o.wire()["properties"])["subnets"].([]any)
+	for _, s := range subnets {
+		if s := asMap(s); strings.EqualFold(text(s, "name"), name) {
+			return s
+		}
+	}
+	return nil
+}
+
+// cutLast cuts around the last of a separator in any letter case.
+func cutLast(s, sep string) (before, after string) {
+	at := strings.LastIndex(strings.ToLower(s), sep)
+	if at < 0 {
+		return s, ""
+	}
+	return s[:at], s[at+len(sep):]
+}
+
+func getOpaque(q *request) answer {
 	o, p := q.opaque()
+	if who := q.identityOf(q.route.scope); p != nil && who != nil {
+		return answer{status: http.StatusOK, body: who.wire()}
+	}
 	if p != nil {
+		if within := q.inside(); within != nil {
+			return answer{status: http.StatusOK, body: within}
+		}
 		return p.answer()
 	}
 	return answer{status: http.StatusOK, body: o.wire()}
@@ -121,8 +181,14 @@ func putOpaque(q *request) answer {
 		return fail(http.StatusNotFound, "InvalidResourceType",
 			"The resource type could not be found for path '%s'. The simulator has resources of this type only from deployments.", q.http.URL.Path).answer()
 	}
+	if refusal := q.refuse(model); refusal != nil {
+		return refusal.answer()
+	}
 	if p == nil {
 		o.model = model
+		if who := q.identityOf(o.path); who != nil {
+			o.model["properties"] = who.properties()
+		}
 		return answer{status: http.StatusOK, body: o.wire()}
 	}
 	o = &opaque{path: q.route.scope, kind: q.opaqueType(), name: q.route.name, model: model, created: q.now}

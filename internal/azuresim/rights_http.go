@@ -48,12 +48,16 @@ func (q *request) rolePath(r *Role) string {
 }
 
 func (q *request) assignmentBody(a *assignment) map[string]any {
+	properties := map[string]any{
+		"roleDefinitionId": q.rolePath(a.role), "principalId": a.principal, "principalType": a.principalType,
+		"scope": a.scope, "createdOn": timestamp(a.created),
+	}
+	if a.description != "" {
+		properties["description"] = a.description
+	}
 	return map[string]any{
 		"id": authorizationPath(a.scope, "roleAssignments", a.name), "name": a.name, "type": "Microsoft.Authorization/roleAssignments",
-		"properties": map[string]any{
-			"roleDefinitionId": q.rolePath(a.role), "principalId": a.principal, "principalType": a.principalType,
-			"scope": a.scope, "createdOn": timestamp(a.created),
-		},
+		"properties": properties,
 	}
 }
 
@@ -111,6 +115,8 @@ func putAssignment(q *request) answer {
 			RoleDefinitionID string `json:"roleDefinitionId"`
 			PrincipalID      string `json:"principalId"`
 			PrincipalType    string `json:"principalType"`
+			Description      string `json:"description"`
+			DisplayName      *any   `json:"displayName"`
 		} `json:"properties"`
 	}
 	if p := q.decode(&w); p != nil {
@@ -119,6 +125,8 @@ func putAssignment(q *request) answer {
 	role := q.server.role(w.Properties.RoleDefinitionID)
 	known := slices.ContainsFunc(q.server.principals, func(p *principal) bool { return strings.EqualFold(p.objectID, w.Properties.PrincipalID) })
 	switch {
+	case w.Properties.DisplayName != nil:
+		return bad("InvalidRequestContent", "The request content was invalid and could not be deserialized: 'Could not find member 'displayName' on object of type 'RoleAssignmentProperties'.'").answer()
 	case !guidShape.MatchString(q.route.name):
 		return bad("InvalidRoleAssignmentId", "The role assignment ID '%s' is not valid. The role assignment ID must be a GUID.", q.route.name).answer()
 	case w.Properties.PrincipalID == "" || w.Properties.RoleDefinitionID == "":
@@ -140,7 +148,8 @@ func putAssignment(q *request) answer {
 	}
 	a := &assignment{
 		name: q.route.name, scope: q.route.scope, role: role,
-		principal: w.Properties.PrincipalID, principalType: w.Properties.PrincipalType, created: q.now,
+		principal: w.Properties.PrincipalID, principalType: w.Properties.PrincipalType, description: w.Properties.Description,
+		created: q.now,
 	}
 	if p := q.server.assign(a); p != nil {
 		return p.answer()

@@ -17,6 +17,7 @@ type Role struct {
 	Description      string
 	Actions          []string
 	NotActions       []string
+	DataActions      []string // at resources' own ports: of Key Vault
 	AssignableScopes []string // none: everywhere
 }
 
@@ -40,6 +41,7 @@ type rights struct {
 // assignment is a role assignment in the store.
 type assignment struct {
 	name, scope              string
+	description              string
 	role                     *Role
 	principal, principalType string // the object id, and what it is said to be
 	created                  time.Time

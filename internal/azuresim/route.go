@@ -159,7 +159,7 @@ var apiVersion = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}(-(?i:preview|alpha|beta|
 // answer takes a request through Resource Manager's front door: api-version,
 // token, scope, permission, throttle, then the resource provider.
 func (q *request) answer() answer {
-	for _, other := range []func() (answer, bool){q.authority, q.storage} {
+	for _, other := range []func() (answer, bool){q.authority, q.storage, q.vault} {
 		if a, ok := other(); ok {
 			return a
 		}

@@ -3,6 +3,7 @@ package azuresim
 import (
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -246,6 +247,9 @@ func (q *request) apply(ss *scaleSet, w write, properties func()) answer {
 		ss.model["plan"] = w.Plan
 	}
 	properties()
+	if sameButTags(undo, ss.model) { // the same model again makes no machine an old one
+		ss.version = before
+	}
 	p := ss.checkModel(undo, capacity)
 	var o *operation
 	if p == nil {
@@ -257,6 +261,14 @@ func (q *request) apply(ss *scaleSet, w write, properties func()) answer {
 	}
 	ss.etag++
 	return q.async(answer{status: http.StatusOK, body: q.showScaleSet(ss, Fault{})}, o)
+}
+
+// sameButTags compares two models of machines.
+func sameButTags(a, b map[string]any) bool {
+	a, b = maps.Clone(a), maps.Clone(b)
+	delete(a, "tags")
+	delete(b, "tags")
+	return reflect.DeepEqual(a, b)
 }
 
 // statusCount is one row of a scale set's summary.

@@ -131,7 +131,9 @@ func (c copier) deployment(from *deployment) *deployment {
 }
 
 func (c copier) step(from *step) *step {
-	return once(c, from, func(to *step) { to.waits, to.op = each(from.waits, c.step), c.operation(from.op) })
+	return once(c, from, func(to *step) {
+		to.waits, to.op, to.nested = each(from.waits, c.step), c.operation(from.op), c.deployment(from.nested)
+	})
 }
 
 func (c copier) operation(from *operation) *operation {

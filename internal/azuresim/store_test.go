@@ -28,8 +28,8 @@ func everything() *store {
 	}
 	ss.instances, ss.operations = []*instance{i}, []*operation{o}
 	p := &principal{certificates: []*x509.Certificate{{}}, credentials: []FederatedCredential{{}}, denied: []string{"*"}}
-	role := &Role{Actions: []string{"*"}, NotActions: []string{"x"}, AssignableScopes: []string{"/"}}
-	first := &step{resource: &template.Resource{}, op: o, refusal: &wrong}
+	role := &Role{Actions: []string{"*"}, NotActions: []string{"x"}, DataActions: []string{"y"}, AssignableScopes: []string{"/"}}
+	first := &step{resource: &template.Resource{}, op: o, nested: &deployment{caller: p}, refusal: &wrong}
 	return &store{
 		sets: []*scaleSet{ss}, machines: []*instance{i}, interfaces: []*networkInterface{n}, disks: []*disk{d},
 		available: []*availabilitySet{{model: object()}}, opaques: []*opaque{{model: object()}}, groups: []*resourceGroup{{tags: object()}},
@@ -51,7 +51,7 @@ func everything() *store {
 // hold such values: a past may share them with the present.
 var immutable = []string{
 	"azuresim.errorDetail", "azuresim.SKU", "azuresim.deploymentProperties", "template.Deployment", "template.Resource", "time.Time",
-	"principal.certificates", "principal.credentials", "Role.Actions", "Role.NotActions", "Role.AssignableScopes",
+	"principal.certificates", "principal.credentials", "Role.Actions", "Role.NotActions", "Role.DataActions", "Role.AssignableScopes",
 }
 
 // references finds all that a value refers to, by where it is; and the fields of

@@ -124,6 +124,9 @@ func getMachine(q *request) answer {
 func (q *request) showMachine(i *instance, expand bool) map[string]any {
 	body := i.machineWire(q.now, expand)
 	q.server.nameIdentities(body)
+	if own := asMap(body["identity"]); strings.Contains(strings.ToLower(text(own, "type")), "systemassigned") {
+		own["principalId"], own["tenantId"] = q.server.guid("object", i.vmID), q.server.tenantOf(i.subscription)
+	}
 	return body
 }
 

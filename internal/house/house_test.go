@@ -27,7 +27,7 @@ const module = "sluice.dev/sluice/"
 
 // pure packages decide. They have no clock, no client, no logger and no goroutine: see [TestCoreHasNoClock].
 var pure = []string{
-	"calendar", "cluster", "cluster/clustertest", "deploy", "diagnosis", "fleet", "fleet/fleettest", "guard", "internal/attest", "internal/azuresim/template", "journal", "packing", "plan",
+	"calendar", "cluster", "cluster/clustertest", "deploy", "diagnosis", "fleet", "fleet/fleettest", "guard", "internal/attest", "internal/azuresim/template", "internal/clusterfile", "internal/render", "journal", "packing", "plan",
 	"plan/action", "plan/claim", "plan/grow", "plan/memory", "plan/node", "plan/place", "plan/remove", "policy", "reason", "scheduling",
 	"scheduling/internal/classes", "scheduling/internal/devices", "scheduling/internal/fit", "scheduling/internal/journal",
 	"scheduling/internal/nodes", "scheduling/internal/plugins", "scheduling/internal/relations", "scheduling/internal/resources", "scheduling/internal/storage",
@@ -112,6 +112,9 @@ var rooms = map[string][]string{
 		"internal/attest", "internal/join",
 	},
 
+	"internal/clusterfile": {"internal/azure/catalog", "setting"}, // a description: it knows no Azure and no cluster
+	"internal/render":      {"deploy", "internal/azure/catalog", "internal/clusterfile", "setting"},
+
 	"internal/azuresim":                      {"internal/azuresim/template"},
 	"internal/proof":                         {"internal/observer", "internal/world"},
 	"internal/observer":                      {"internal/azuresim", "internal/kubesim"}, // nothing of what it judges
@@ -179,7 +182,7 @@ var borders = []border{
 	},
 	{
 		path: "sluice.dev/sluice/internal/azuresim", code: []string{"internal/azuresim/...", "internal/observer", "internal/world", "cmd/azuresim", "cmd/playground"},
-		tests:   []string{"internal/actuate", "internal/agent", "internal/app", "internal/azure", "internal/imds", "internal/join", "cmd/sluice"},
+		tests:   []string{"internal/actuate", "internal/agent", "internal/app", "internal/azure", "internal/imds", "internal/join", "internal/render", "cmd/sluice"},
 		because: "what runs in a user's cluster holds no simulator",
 	},
 	{

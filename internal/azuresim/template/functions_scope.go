@@ -8,6 +8,8 @@ var scopeFunctions = map[string]function{
 	"copyindex":              {0, 2, copyIndex, nil},
 	"resourceid":             {2, -1, resourceID, nil},
 	"subscriptionresourceid": {2, -1, subscriptionResourceID, nil},
+	"extensionresourceid":    {3, -1, extensionResourceID, nil},
+	"environment":            {0, 0, environment, nil},
 	"resourcegroup":          {0, 0, resourceGroup, nil},
 	"subscription":           {0, 0, subscription, nil},
 	"tenant":                 {0, 0, tenant, nil},
@@ -87,6 +89,23 @@ func subscriptionResourceID(v *env, args []any) (any, *Error) {
 	}
 	path, p := typePath(s)
 	return "/subscriptions/" + sub + "/providers/" + path, p
+}
+
+// extensionResourceID is the id of a resource that is attached to another.
+func extensionResourceID(_ *env, args []any) (any, *Error) {
+	s, p := texts(args)
+	if p != nil {
+		return nil, p
+	}
+	path, p := typePath(s[1:])
+	return strings.TrimRight(s[0], "/") + "/providers/" + path, p
+}
+
+// environment is the cloud: of what it says, the suffixes of names.
+func environment(*env, []any) (any, *Error) {
+	return map[string]any{"name": "AzureCloud", "suffixes": map[string]any{
+		"keyvaultDns": ".vault.azure.net", "storage": "core.windows.net", "acrLoginServer": ".azurecr.io",
+	}}, nil
 }
 
 // typePath weaves a type and its names: "A.B/c/d", "x", "y" is "A.B/c/x/d/y".

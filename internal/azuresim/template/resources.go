@@ -25,8 +25,11 @@ type Resource struct {
 }
 
 // notBody are the members of a template resource that Resource Manager keeps to
-// itself.
-var notBody = []string{"type", "name", "apiVersion", "dependsOn", "copy", "condition", "comments", "resources", "scope"}
+// itself, and nestedNotBody those of a nested deployment besides.
+var (
+	notBody       = []string{"type", "name", "apiVersion", "dependsOn", "copy", "condition", "comments", "resources", "scope"}
+	nestedNotBody = []string{"resourceGroup", "subscriptionId"}
+)
 
 // Body is what is PUT: the resource without what only the template needs. The
 // reference function may be nil, and then what it would say is null. Errors are
@@ -46,13 +49,78 @@ func (r *Resource) body(reference Reference, refers *[]string) (map[string]any, 
 			delete(bare, k)
 		}
 	}
+	var inner any
+	if r.nested() {
+		for _, name := range nestedNotBody {
+			if k, ok := find(bare, name); ok {
+				delete(bare, k)
+			}
+		}
+		inner = takeTemplate(bare)
+	}
 	at := r.env.at("")
 	at.spot, at.reference, at.refers = r.spot, reference, refers
 	v, p := at.object(bare)
 	if p != nil {
 		return nil, p
 	}
-	return v.(map[string]any), nil
+	body := v.(map[string]any)
+	if inner != nil {
+		lookup(body, "properties").(map[string]any)["template"] = inner
+	}
+	return body, nil
+}
+
+const deploymentKind = "Microsoft.Resources/deployments"
+
+// nested says whether the resource is a deployment of a template of its own.
+func (r *Resource) nested() bool { return strings.EqualFold(r.Type, deploymentKind) }
+
+// takeTemplate takes the template out of a nested deployment that nobody else
+// holds, so that nothing in it is evaluated here.
+func takeTemplate(bare map[string]any) any {
+	key, _ := find(bare, "properties")
+	properties, _ := bare[key].(map[string]any)
+	properties = maps.Clone(properties)
+	name, _ := find(properties, "template")
+	inner := properties[name]
+	delete(properties, name)
+	bare[key] = properties
+	return inner
+}
+
+// place is the id below which the resource is: its scope, or the resource group
+// of the deployment, or that which a nested deployment names.
+func (e *evaluator) place(at *env, raw map[string]any, nested bool) (string, *Error) {
+	group := func(subscription, name string) string {
+		return "/subscriptions/" + subscription + "/resourceGroups/" + name
+	}
+	if has(raw, "scope") {
+		return at.at("scope").word(lookup(raw, "scope"))
+	}
+	if !nested {
+		return group(e.scope.SubscriptionID, e.scope.ResourceGroup), nil
+	}
+	properties, _ := lookup(raw, "properties").(map[string]any)
+	options, _ := lookup(properties, "expressionEvaluationOptions").(map[string]any)
+	if how, _ := lookup(options, "scope").(string); !strings.EqualFold(how, "inner") {
+		return "", at.fail("nested deployments are simulated with the 'expressionEvaluationOptions' scope 'inner' alone")
+	}
+	if _, ok := lookup(properties, "template").(map[string]any); !ok {
+		return "", at.fail("a nested deployment has a 'template': links to templates are not simulated")
+	}
+	names := []string{e.scope.SubscriptionID, e.scope.ResourceGroup}
+	for n, member := range []string{"subscriptionId", "resourceGroup"} {
+		if !has(raw, member) {
+			continue
+		}
+		given, p := at.at(member).word(lookup(raw, member))
+		if p != nil {
+			return "", p
+		}
+		names[n] = given
+	}
+	return group(names[0], names[1]), nil
 }
 
 // parent is what a nested resource's type and name begin with.
@@ -145,20 +213,19 @@ func (e *evaluator) readOne(at *env, raw map[string]any, in parent, loopName str
 		kind, name = in.kind+"/"+kind, in.name+"/"+name
 	}
 	types, names := strings.Split(kind, "/"), strings.Split(name, "/")
-	switch {
-	case name == "" || len(types) < 2 || len(types)-1 != len(names):
+	if name == "" || len(types) < 2 || len(types)-1 != len(names) {
 		return at.fail("the type '%s' and the name '%s' do not fit: a name needs one segment less than its type", short(kind), short(name))
-	case strings.EqualFold(kind, "Microsoft.Resources/deployments"):
-		return at.fail("nested deployments are not simulated")
-	case has(raw, "scope"):
-		return at.fail("resources with a 'scope' are not simulated")
+	}
+	below, p := e.place(at, raw, strings.EqualFold(kind, deploymentKind))
+	if p != nil {
+		return p
 	}
 	path, p := typePath(append([]string{kind}, names...))
 	if p != nil {
 		return at.spotted(p)
 	}
 	r := &Resource{
-		ID:   "/subscriptions/" + e.scope.SubscriptionID + "/resourceGroups/" + e.scope.ResourceGroup + "/providers/" + path,
+		ID:   strings.TrimRight(below, "/") + "/providers/" + path,
 		Type: kind, Name: name, APIVersion: version,
 		env: at, spot: at.spot, loop: loopName, raw: raw,
 	}

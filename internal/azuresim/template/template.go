@@ -3,8 +3,10 @@
 // and identities.
 //
 // It knows parameters, variables, resources with conditions, copy loops and
-// dependencies, outputs, and the functions listed in functions.go. What it does
-// not know (linked and nested templates, user functions, key vault references,
+// dependencies, scopes of extension resources, outputs, and the functions listed
+// in functions.go. A nested template is handed over as it is: who deploys it
+// evaluates it then, in its own scope. What the package does not know (linked
+// templates, nested ones of outer scope, user functions, key vault references,
 // symbolic names) is refused by name rather than ignored. Evaluation is a pure
 // function of its arguments, ends for every input, and never panics.
 //

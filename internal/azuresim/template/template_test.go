@@ -37,46 +37,49 @@ func TestExpressionsHaveTheValuesTheReferenceGives(t *testing.T) {
 	for expression, want := range map[string]string{
 		`concat('a', 1, true())`:                   `"a1True"`,
 		`concat(createArray(1), createArray('b'))`: `[1,"b"]`,
-		`'it''s'`:                                 `"it's"`,
-		`resourceGroup().location`:                `"westeurope"`,
-		`RESOURCEGROUP().tags['TEAM']`:            `"render"`,
-		`subscription().subscriptionId`:           `"s1"`,
-		`subscription().tenantId`:                 `"t1"`,
-		`deployment().name`:                       `"first"`,
-		`resourceId('A.B/c', 'x')`:                `"/subscriptions/s1/resourceGroups/rg/providers/A.B/c/x"`,
-		`resourceId('A.B/c/d', 'x', 'y')`:         `"/subscriptions/s1/resourceGroups/rg/providers/A.B/c/x/d/y"`,
-		`resourceId('other', 'A.B/c', 'x')`:       `"/subscriptions/s1/resourceGroups/other/providers/A.B/c/x"`,
-		`resourceId('s2', 'other', 'A.B/c', 'x')`: `"/subscriptions/s2/resourceGroups/other/providers/A.B/c/x"`,
-		`subscriptionResourceId('A.B/c', 'x')`:    `"/subscriptions/s1/providers/A.B/c/x"`,
-		`add(2, mul(3, sub(7, 2)))`:               `17`,
-		`div(-7, 2)`:                              `-3`,
-		`mod(-7, 2)`:                              `-1`,
-		`min(3, 1, 2)`:                            `1`,
-		`max(createArray(3, 1, 9))`:               `9`,
-		`int('42')`:                               `42`,
-		`string(createObject('b', 1, 'a', createArray(null())))`: `"{\"a\":[null],\"b\":1}"`,
-		`bool('1')`:                                 `true`,
-		`length('grün')`:                            `4`,
-		`toUpper(toLower('aBc'))`:                   `"ABC"`,
-		`replace('a-b-c', '-', '')`:                 `"abc"`,
-		`substring('grünes', 2, 2)`:                 `"ün"`,
-		`substring('abc', 3)`:                       `""`,
-		`split('a,b;c', createArray(',', ';'))`:     `["a","b","c"]`,
-		`join(createArray('a', 'b'), '-')`:          `"a-b"`,
-		`padLeft(7, 3, '0')`:                        `"007"`,
-		`padLeft('12345', 3, '0')`:                  `"12345"`,
-		`format('{0}-{1:D3}-{1:00}-{{}}', 'vm', 7)`: `"vm-007-07-{}"`,
-		`base64('hi')`:                              `"aGk="`,
-		`base64ToString('aGk=')`:                    `"hi"`,
-		`json('{"a":[1,2]}').a[1]`:                  `2`,
-		`if(equals(1, 2), div(1, 0), 'else')`:       `"else"`,
-		`if(true(), 'then', div(1, 0))`:             `"then"`,
-		`and(true(), false(), bool('nonsense'))`:    `false`,
-		`or(false(), not(false()))`:                 `true`,
-		`less(1, 2)`:                                `true`,
-		`greater('b', 'a')`:                         `true`,
-		`lessOrEquals(2, 2)`:                        `true`,
-		`greaterOrEquals(1, 2)`:                     `false`,
+		`'it''s'`:                                                 `"it's"`,
+		`resourceGroup().location`:                                `"westeurope"`,
+		`RESOURCEGROUP().tags['TEAM']`:                            `"render"`,
+		`subscription().subscriptionId`:                           `"s1"`,
+		`subscription().tenantId`:                                 `"t1"`,
+		`deployment().name`:                                       `"first"`,
+		`resourceId('A.B/c', 'x')`:                                `"/subscriptions/s1/resourceGroups/rg/providers/A.B/c/x"`,
+		`resourceId('A.B/c/d', 'x', 'y')`:                         `"/subscriptions/s1/resourceGroups/rg/providers/A.B/c/x/d/y"`,
+		`resourceId('other', 'A.B/c', 'x')`:                       `"/subscriptions/s1/resourceGroups/other/providers/A.B/c/x"`,
+		`resourceId('s2', 'other', 'A.B/c', 'x')`:                 `"/subscriptions/s2/resourceGroups/other/providers/A.B/c/x"`,
+		`subscriptionResourceId('A.B/c', 'x')`:                    `"/subscriptions/s1/providers/A.B/c/x"`,
+		`extensionResourceId('/subscriptions/s2/', 'A.B/c', 'x')`: `"/subscriptions/s2/providers/A.B/c/x"`,
+		`environment().suffixes.keyvaultDns`:                      `".vault.azure.net"`,
+		`if(false(), 1, json('null'))`:                            `null`,
+		`add(2, mul(3, sub(7, 2)))`:                               `17`,
+		`div(-7, 2)`:                                              `-3`,
+		`mod(-7, 2)`:                                              `-1`,
+		`min(3, 1, 2)`:                                            `1`,
+		`max(createArray(3, 1, 9))`:                               `9`,
+		`int('42')`:                                               `42`,
+		`string(createObject('b', 1, 'a', createArray(null())))`:  `"{\"a\":[null],\"b\":1}"`,
+		`bool('1')`:                                               `true`,
+		`length('grün')`:                                          `4`,
+		`toUpper(toLower('aBc'))`:                                 `"ABC"`,
+		`replace('a-b-c', '-', '')`:                               `"abc"`,
+		`substring('grünes', 2, 2)`:                               `"ün"`,
+		`substring('abc', 3)`:                                     `""`,
+		`split('a,b;c', createArray(',', ';'))`:                   `["a","b","c"]`,
+		`join(createArray('a', 'b'), '-')`:                        `"a-b"`,
+		`padLeft(7, 3, '0')`:                                      `"007"`,
+		`padLeft('12345', 3, '0')`:                                `"12345"`,
+		`format('{0}-{1:D3}-{1:00}-{{}}', 'vm', 7)`:               `"vm-007-07-{}"`,
+		`base64('hi')`:                                            `"aGk="`,
+		`base64ToString('aGk=')`:                                  `"hi"`,
+		`json('{"a":[1,2]}').a[1]`:                                `2`,
+		`if(equals(1, 2), div(1, 0), 'else')`:                     `"else"`,
+		`if(true(), 'then', div(1, 0))`:                           `"then"`,
+		`and(true(), false(), bool('nonsense'))`:                  `false`,
+		`or(false(), not(false()))`:                               `true`,
+		`less(1, 2)`:                                              `true`,
+		`greater('b', 'a')`:                                       `true`,
+		`lessOrEquals(2, 2)`:                                      `true`,
+		`greaterOrEquals(1, 2)`:                                   `false`,
 		`equals(createObject('a', createArray(1)), json('{"a":[1]}'))`: `true`,
 		`equals('a', 'A')`: `false`,
 		`array('x')`:       `["x"]`,
@@ -299,16 +302,18 @@ func TestResourcesThatDoNotFitTogetherAreRefused(t *testing.T) {
 		return fmt.Sprintf(`{"type":"A.B/c","name":%q,"apiVersion":"1"%s}`, name, more)
 	}
 	for name, tc := range map[string]struct{ resources, want string }{
-		"a circle":                    {resource("a", `,"dependsOn":["b"]`) + "," + resource("b", `,"dependsOn":["a"]`), "circular dependency"},
-		"a circle through reference":  {resource("a", `,"dependsOn":["b"]`) + "," + resource("b", `,"p":"[reference('a').x]"`), "circular dependency"},
-		"on itself":                   {resource("a", `,"dependsOn":["a"]`), "depends on itself"},
-		"on what is not there":        {resource("a", `,"dependsOn":["[resourceId('A.B/c', 'z')]"]`), "is not defined in the template"},
-		"twice the same":              {resource("a", "") + "," + resource("A", ""), "defined multiple times"},
-		"an ambiguous name":           {resource("a", "") + `,{"type":"A.B/d","name":"a","apiVersion":"1"},` + resource("b", `,"dependsOn":["a"]`), "several resources"},
-		"a name too short":            {`{"type":"A.B/c/d","name":"a","apiVersion":"1"}`, "do not fit"},
-		"a name that must be known":   {resource("[reference('x').name]", ""), "must be known before"},
-		"no version":                  {`{"type":"A.B/c","name":"a"}`, "apiVersion"},
-		"a nested deployment":         {`{"type":"Microsoft.Resources/deployments","name":"a","apiVersion":"1"}`, "nested deployments are not simulated"},
+		"a circle":                   {resource("a", `,"dependsOn":["b"]`) + "," + resource("b", `,"dependsOn":["a"]`), "circular dependency"},
+		"a circle through reference": {resource("a", `,"dependsOn":["b"]`) + "," + resource("b", `,"p":"[reference('a').x]"`), "circular dependency"},
+		"on itself":                  {resource("a", `,"dependsOn":["a"]`), "depends on itself"},
+		"on what is not there":       {resource("a", `,"dependsOn":["[resourceId('A.B/c', 'z')]"]`), "is not defined in the template"},
+		"twice the same":             {resource("a", "") + "," + resource("A", ""), "defined multiple times"},
+		"an ambiguous name":          {resource("a", "") + `,{"type":"A.B/d","name":"a","apiVersion":"1"},` + resource("b", `,"dependsOn":["a"]`), "several resources"},
+		"a name too short":           {`{"type":"A.B/c/d","name":"a","apiVersion":"1"}`, "do not fit"},
+		"a name that must be known":  {resource("[reference('x').name]", ""), "must be known before"},
+		"no version":                 {`{"type":"A.B/c","name":"a"}`, "apiVersion"},
+		"an outer nested deployment": {`{"type":"Microsoft.Resources/deployments","name":"a","apiVersion":"1","properties":{"template":{}}}`, "scope 'inner' alone"},
+		"a linked deployment": {`{"type":"Microsoft.Resources/deployments","name":"a","apiVersion":"1",
+			"properties":{"expressionEvaluationOptions":{"scope":"inner"},"templateLink":{"uri":"x"}}}`, "has a 'template'"},
 		"a loop without end":          {resource("[concat('a', copyIndex())]", `,"copy":{"name":"l","count":801}`), "copy count must be"},
 		"a loop inside a resource":    {resource("a", `,"resources":[{"type":"d","name":"x","apiVersion":"1","copy":{"name":"l","count":2}}]`), "can't have a copy loop"},
 		"something that is no object": {"1", "resources[0]"},
@@ -388,4 +393,40 @@ func FuzzExpression(f *testing.F) {
 			t.Fatalf("the value is not JSON: %v", err)
 		}
 	})
+}
+
+// TestScopesAndNestedDeploymentsSayWhereAResourceIs wants ids below the scope, and a nested template handed over as it was written.
+func TestScopesAndNestedDeploymentsSayWhereAResourceIs(t *testing.T) {
+	d, err := template.Evaluate([]byte(`{"parameters":{"who":{"type":"string","defaultValue":"p"}},"resources":[
+		{"type":"A.B/c","name":"x","apiVersion":"1"},
+		{"type":"Microsoft.Authorization/locks","name":"l","apiVersion":"1","scope":"[resourceId('A.B/c','x')]","dependsOn":["x"]},
+		{"type":"Microsoft.Resources/deployments","name":"n","apiVersion":"1","resourceGroup":"other","subscriptionId":"s2","dependsOn":["x"],"properties":{
+		  "mode":"Incremental","expressionEvaluationOptions":{"scope":"Inner"},"parameters":{"who":{"value":"[parameters('who')]"}},
+		  "template":{"resources":[{"name":"[parameters('who')]"}]}}},
+		{"type":"Microsoft.Resources/deployments","name":"here","apiVersion":"1","properties":{"expressionEvaluationOptions":{"scope":"inner"},"template":{}}}]}`), nil, scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, r := range d.Resources {
+		ids = append(ids, r.ID)
+	}
+	want := []string{
+		"/subscriptions/s1/resourceGroups/rg/providers/A.B/c/x",
+		"/subscriptions/s1/resourceGroups/rg/providers/A.B/c/x/providers/Microsoft.Authorization/locks/l",
+		"/subscriptions/s2/resourceGroups/other/providers/Microsoft.Resources/deployments/n",
+		"/subscriptions/s1/resourceGroups/rg/providers/Microsoft.Resources/deployments/here",
+	}
+	if diff := cmp.Diff(want, ids); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	body, err := d.Resources[2].Body(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := json.Marshal(body)
+	const sent = `{"properties":{"expressionEvaluationOptions":{"scope":"Inner"},"mode":"Incremental","parameters":{"who":{"value":"p"}},"template":{"resources":[{"name":"[parameters('who')]"}]}}}`
+	if string(got) != sent {
+		t.Errorf("got  %s\nwant %s", got, sent)
+	}
 }
