@@ -113,6 +113,7 @@ var rooms = map[string][]string{
 	},
 
 	"internal/azuresim":                      {"internal/azuresim/template"},
+	"internal/azuresim/host":                 {"internal/azuresim"}, // Linux alone: nobody imports it but programs that boot machines
 	"internal/proof":                         {"internal/observer", "internal/world"},
 	"internal/observer":                      {"internal/azuresim", "internal/kubesim"}, // nothing of what it judges
 	"internal/azuresim/template":             {},
