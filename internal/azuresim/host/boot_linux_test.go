@@ -5,15 +5,18 @@ package host
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -72,14 +75,14 @@ runcmd:
 }
 
 // await waits until a machine's console shows a text.
-func await(h *Host, id, text string) error {
+func await(h *Host, id, text string) error { return awaitNew(h, id, "", text) }
+
+// awaitNew waits until it shows a text after what it showed before.
+func awaitNew(h *Host, id, before, text string) error {
 	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		said, _ := h.Console(id)
-		if strings.Contains(said, text) {
+		if strings.Contains(strings.TrimPrefix(said, before), text) {
 			return nil
-		}
-		if !h.Running(id) {
-			return fmt.Errorf("the machine ended:\n%s", said)
 		}
 	}
 	said, _ := h.Console(id)
@@ -260,5 +263,71 @@ func TestALauncherThatIsKilledLeavesNothing(t *testing.T) {
 	unchanged(t, before)
 	if _, err := os.Stat(filepath.Join(dir, "machines")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("disks are left: %v", err)
+	}
+}
+
+func TestAMachineRebootsSwitchesOffAndKeepsItsDisk(t *testing.T) {
+	m := one
+	m.Data = []byte(`#cloud-config
+bootcmd:
+- [sh, -c, "echo A BOOT $(cat /root/kept) > /dev/console 2>&1"]
+runcmd:
+- echo WITH A DISK > /root/kept
+- python3 -c "import urllib.request as u; print(u.urlopen('http://169.254.169.254/metadata/any').read().decode())" > /dev/console
+- reboot
+`)
+	var mu sync.Mutex
+	var said []string
+	h, err := Open(Config{
+		Dir: t.TempDir(), Image: []string{root(t)},
+		Metadata: func(id string) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "METADATA OF", id, r.URL.Path) })
+		},
+		Say: func(format string, args ...any) {
+			mu.Lock()
+			defer mu.Unlock()
+			said = append(said, fmt.Sprintf(format, args...))
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := h.PowerOn(m); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"METADATA OF /one /metadata/any", "A BOOT WITH A DISK"} {
+		if err := await(h, m.ID, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	patient, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := h.PowerOff(patient, m.ID); err != nil || patient.Err() != nil || h.Running(m.ID) {
+		t.Errorf("the machine did not end in order: %v, %v", err, patient.Err())
+	}
+	before, _ := h.Console(m.ID)
+	if err := h.PowerOn(m); err != nil {
+		t.Fatal(err)
+	}
+	if err := awaitNew(h, m.ID, before, "A BOOT WITH A DISK"); err != nil {
+		t.Error(err)
+	}
+	if kept, err := h.ReadFile(m.ID, "/root/kept"); err != nil || string(kept) != "WITH A DISK\n" {
+		t.Errorf("on its disk is %q, %v", kept, err)
+	}
+	if err := h.Delete(m.ID); err != nil || h.Running(m.ID) {
+		t.Errorf("delete: %v", err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for _, want := range []string{"one reboots", "one switched off"} {
+		if !slices.Contains(said, want) {
+			t.Errorf("nobody said %q, but %q", want, said)
+		}
 	}
 }
