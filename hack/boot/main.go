@@ -104,14 +104,17 @@ func (o options) run(ctx context.Context) (err error) {
 	if o.prepare {
 		return nil
 	}
-	image := filepath.Join(o.dir, "image")
-	if err := layer(image, o.binaries, root, o.version); err != nil {
+	image, err := filepath.Abs(filepath.Join(o.dir, "image"))
+	if err != nil {
 		return err
 	}
-	s.step("the image is there: %s", filepath.Base(root))
-	if image, err = filepath.Abs(image); err != nil {
+	if err := layer(image, o.binaries); err != nil {
 		return err
 	}
+	if err := images(ctx, image, o.binaries, root, o.version, o.dir); err != nil {
+		return err
+	}
+	s.step("the machine image is there")
 
 	s.azure = &azuresim.Server{AnyToken: true, Boot: azuresim.Fixed(10 * time.Second), Delete: azuresim.Fixed(3 * time.Second)}
 	s.host, err = host.Open(host.Config{Dir: filepath.Join(o.dir, "machines"), Image: []string{image, root}, Metadata: s.azure.Metadata, Say: s.say})
@@ -276,10 +279,10 @@ func (s *story) server(ctx context.Context, o options) error {
 		return err
 	}
 	s.step("Azure has made the server, at %s", address)
-	if err := s.said(ctx, vm, "node.sh: "); err != nil {
+	if err := s.said(ctx, vm, "STORY: the machine has booted"); err != nil {
 		return err
 	}
-	s.step("the server has booted, by cloud-init, and has its images")
+	s.step("the server has booted, by cloud-init")
 	if err := s.said(ctx, vm, "STORY: kubeadm init has ended"); err != nil {
 		return err
 	}

@@ -31,7 +31,9 @@ func (r *recorder) record(format string, args ...any) error {
 	return r.fails
 }
 
-func (r *recorder) PowerOn(m Machine) error { return r.record("on %s %s %s", m.Name, m.Address, m.Data) }
+func (r *recorder) PowerOn(m Machine) error {
+	return r.record("on %s %s %s", m.Name, m.Address, m.Data)
+}
 
 func (r *recorder) PowerOff(ctx context.Context, id string) error {
 	if ctx.Err() != nil {
@@ -40,7 +42,9 @@ func (r *recorder) PowerOff(ctx context.Context, id string) error {
 	return r.record("off %s", id[strings.LastIndexByte(id, '/')+1:])
 }
 
-func (r *recorder) Delete(id string) error { return r.record("delete %s", id[strings.LastIndexByte(id, '/')+1:]) }
+func (r *recorder) Delete(id string) error {
+	return r.record("delete %s", id[strings.LastIndexByte(id, '/')+1:])
+}
 
 // followedAzure is an Azure with two agents that is followed step by step.
 type followedAzure struct {

@@ -89,9 +89,6 @@ func (m *machine) powerOff(ctx context.Context) error {
 	return nil
 }
 
-// folders are those of a machine that another overlay, or a database, is kept in: by path in the machine.
-var folders = []string{"var/lib/containerd", "var/lib/kubelet", "var/lib/etcd", "var/lib/rancher"}
-
 // makeDisk makes what differs from other machines, once.
 func (m *machine) makeDisk() error {
 	if _, err := os.Stat(filepath.Join(m.dir, "upper")); err == nil {
@@ -99,6 +96,11 @@ func (m *machine) makeDisk() error {
 	}
 	for _, name := range append([]string{"root", "work", "upper.new/etc", "upper.new/var/lib/waagent"}, folders...) {
 		if err := os.MkdirAll(filepath.Join(m.dir, name), 0o755); err != nil {
+			return err
+		}
+	}
+	for _, name := range folders {
+		if err := fillFolder(m.host.config.Image, name, filepath.Join(m.dir, name)); err != nil {
 			return err
 		}
 	}
