@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"debug/elf"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -117,7 +119,7 @@ func images(ctx context.Context, image, binaries, root, version, work string) er
 	return os.WriteFile(stamp, []byte(want), 0o644)
 }
 
-// made tells binaries and a root file system from others, by sizes and times.
+// made tells binaries and a root file system from others. The times of binaries do not: go build moves them.
 func made(binaries, root string) (string, error) {
 	entries, err := os.ReadDir(binaries)
 	if err != nil {
@@ -125,13 +127,28 @@ func made(binaries, root string) (string, error) {
 	}
 	text := "1 " + root + "\n" // 1: the form of the images
 	for _, e := range entries {
-		info, err := e.Info()
+		id, err := buildID(filepath.Join(binaries, e.Name()))
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("%s is no program of go build: %w", e.Name(), err)
 		}
-		text += fmt.Sprintln(e.Name(), info.Size(), info.ModTime().UnixNano())
+		text += e.Name() + " " + id + "\n"
 	}
 	return text, nil
+}
+
+// buildID is what go build calls a program by what it was made from.
+func buildID(program string) (string, error) {
+	f, err := elf.Open(program)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	note := f.Section(".note.go.buildid")
+	if note == nil {
+		return "", errors.New("it has no build id")
+	}
+	data, err := note.Data()
+	return fmt.Sprintf("%x", sha256.Sum256(data)), err
 }
 
 // link makes one file appear at two places, or copies it where that cannot be.
