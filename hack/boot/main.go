@@ -42,7 +42,9 @@ var agentData string
 const token = "abcdef.0123456789abcdef"
 
 func main() {
-	host.Stage() // a machine begins here
+	if host.Stage() { // a machine begins here
+		os.Exit(1)
+	}
 	var o options
 	flag.StringVar(&o.binaries, "binaries", "bin/boot/bin", "`folder` with kubelet, kubeadm, the control plane, etcd and pause")
 	flag.StringVar(&o.dir, "dir", "bin/boot", "`folder` for the machines and their image")

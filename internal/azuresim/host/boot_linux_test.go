@@ -28,7 +28,9 @@ import (
 const launcherEnv = "SLUICE_TEST_LAUNCHER"
 
 func TestMain(m *testing.M) {
-	Stage()
+	if Stage() {
+		os.Exit(1)
+	}
 	if dir := os.Getenv(launcherEnv); dir != "" {
 		if err := launch(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -50,7 +52,7 @@ func launch(dir string) error {
 	if err := await(h, one.ID, "THE MACHINE IS UP"); err != nil {
 		return err
 	}
-	fmt.Println("up")
+	_, _ = fmt.Fprintln(os.Stdout, "up")
 	select {}
 }
 

@@ -166,7 +166,7 @@ func processes(dir string) (pids []int) {
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		if pid, err := strconv.Atoi(lines.Text()); err == nil && pid > 0 {
 			pids = append(pids, pid)

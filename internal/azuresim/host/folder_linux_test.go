@@ -9,7 +9,7 @@ import (
 func TestAMachineBeginsWithWhatItsImageHasInItsFolders(t *testing.T) {
 	upper, lower, to := t.TempDir(), t.TempDir(), t.TempDir()
 	write := func(dir, name, text string, mode os.FileMode) {
-		path := filepath.Join(dir, "var/lib/containerd", name)
+		path := filepath.Join(dir, folders[0], name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -21,10 +21,10 @@ func TestAMachineBeginsWithWhatItsImageHasInItsFolders(t *testing.T) {
 	write(upper, "meta.db", "database", 0o640)
 	write(upper, "content/blobs/sha256/1", "blob", 0o444)
 	write(upper, "snapshots/1/fs/bin/tool", "tool", 0o755)
-	if err := os.Symlink("tool", filepath.Join(upper, "var/lib/containerd/snapshots/1/fs/bin/link")); err != nil {
+	if err := os.Symlink("tool", filepath.Join(upper, folders[0], "snapshots", "1", "fs", "bin", "link")); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"var/lib/containerd", "var/lib/etcd"} { // the latter is in no layer
+	for _, name := range []string{folders[0], "var/lib/etcd"} { // the latter is in no layer
 		if err := fillFolder([]string{upper, lower}, name, to); err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestAMachineBeginsWithWhatItsImageHasInItsFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, _ := os.Stat(path)
-		from, _ := os.Stat(filepath.Join(upper, "var/lib/containerd", name))
+		from, _ := os.Stat(filepath.Join(upper, folders[0], name))
 		if string(text) != want.text || got.Mode().Perm() != want.mode || os.SameFile(got, from) != want.shared {
 			t.Errorf("%s: %q %v, shared %v, want %+v", name, text, got.Mode(), os.SameFile(got, from), want)
 		}

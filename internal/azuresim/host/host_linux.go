@@ -242,7 +242,7 @@ func (h *Host) ReadFile(id, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer disk.Close()
+	defer func() { _ = disk.Close() }() // it was only read
 	return disk.ReadFile(strings.TrimPrefix(name, "/"))
 }
 

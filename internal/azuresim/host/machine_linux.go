@@ -48,6 +48,24 @@ func (m *machine) running() bool {
 func (m *machine) powerOn() error {
 	m.turn.Lock()
 	defer m.turn.Unlock()
+	return m.turnOn()
+}
+
+// reboot boots a machine that ended to boot again, unless somebody switched it off or away in between.
+func (m *machine) reboot() error {
+	m.turn.Lock()
+	defer m.turn.Unlock()
+	m.mu.Lock()
+	on := m.on
+	m.mu.Unlock()
+	if !on {
+		return nil
+	}
+	return m.turnOn()
+}
+
+// turnOn is for whoever has the turn.
+func (m *machine) turnOn() error {
 	if m.running() {
 		return nil
 	}
@@ -186,7 +204,7 @@ func (m *machine) boot() error {
 		return errors.Join(err, theirs.Close())
 	}
 	socket := conn.(*net.UnixConn)
-	defer socket.Close()
+	defer func() { _ = socket.Close() }() // the machine has its own
 	_ = socket.SetDeadline(time.Now().Add(bootPatience))
 
 	pid, over, err := m.start(theirs)
@@ -313,7 +331,7 @@ func (m *machine) ended(how syscall.WaitStatus, over chan struct{}) {
 	case again:
 		m.host.config.Say("%s reboots", m.Name)
 		go func() {
-			if err := m.powerOn(); err != nil {
+			if err := m.reboot(); err != nil {
 				m.host.config.Say("%s does not come up: %v", m.Name, err)
 			}
 		}()

@@ -102,7 +102,7 @@ func (n *network) within(do func() error) error {
 			done <- err
 			return
 		}
-		defer unix.Close(home)
+		defer func() { _ = unix.Close(home) }() // a name of the namespace
 		if err := unix.Setns(n.space, unix.CLONE_NEWNET); err != nil {
 			done <- fmt.Errorf("enter the machines' network: %w", err)
 			return
@@ -188,7 +188,7 @@ func (n *network) route(to netip.Prefix, via netip.Addr) error {
 }
 
 // serveDHCP answers machines until the socket is closed.
-func (n *network) serveDHCP(find func(mac string) (Machine, bool), say func(string, ...any)) (close func() error, err error) {
+func (n *network) serveDHCP(find func(mac string) (Machine, bool), say func(string, ...any)) (stop func() error, err error) {
 	var socket net.PacketConn
 	bound := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 		var err error

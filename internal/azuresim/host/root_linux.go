@@ -41,7 +41,7 @@ func Root(ctx context.Context, cache string, log io.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer lock.Close()
+	defer func() { _ = lock.Close() }()                              // which gives it free
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil { // whoever makes it at the same time is waited for
 		return "", err
 	}

@@ -33,22 +33,22 @@ type stage struct {
 	Shown    []string // of DMI: where the host has no such class of devices
 }
 
-// Stage makes this process a machine's first if it was started for that, and then does not return. Every program that opens a host calls it first in
-// its main: a machine begins as another process of that program.
-func Stage() {
+// Stage makes this process a machine's first if it was started for that. It reports true when that failed, and the process is to end; otherwise it was
+// not started for that. Every program that opens a host calls it first in its main: a machine begins as another process of that program.
+func Stage() (failed bool) {
 	if len(os.Args) == 0 || os.Args[0] != stageName {
-		return
+		return false
 	}
 	runtime.LockOSThread() // namespaces and capabilities are a thread's
 	socket, err := net.FileConn(os.NewFile(stageSocket, "host"))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return true
 	}
 	unix.CloseOnExec(stageSocket)
 	err = becomeMachine(socket.(*net.UnixConn))
-	fmt.Fprintln(socket, err)
-	os.Exit(1)
+	_, _ = fmt.Fprintln(socket, err) // a host that is gone ends this process
+	return true
 }
 
 // becomeMachine returns only when it fails.
@@ -228,7 +228,7 @@ func (s *stage) kernel() error {
 // hardware shows the machine's firmware: by its chassis cloud-init knows Azure, by its serial number the kubelet knows the machine.
 func (s *stage) hardware() error {
 	firmware := s.in("run/host/dmi")
-	id := filepath.Join(firmware, "class/dmi/id")
+	id := filepath.Join(firmware, "class", "dmi", "id")
 	if err := os.MkdirAll(id, 0o755); err != nil {
 		return err
 	}
