@@ -6,7 +6,8 @@
 // [azuresim.Server] says that they are.
 //
 // Root in a machine is root of the host, kept from it by namespaces, private device nodes, read-only kernel settings and fewer capabilities. That
-// holds off what a system does by mistake while it boots. It does not hold off an attacker: boot only what you trust.
+// holds off what a system does by mistake while it boots. It does not hold off an attacker, nor a privileged container that writes kernel settings:
+// boot only what you trust.
 //
 // Every process is a child of the caller and ends with it. What stays when the caller is killed is files and empty cgroups, which [Clean] removes.
 package host
