@@ -142,18 +142,28 @@ func hostState(t *testing.T) map[string][]string {
 		}
 		return name + " " + strings.TrimSpace(string(text))
 	})
-	walk("/sys/block", "/sys/block", func(string, fs.FileInfo) string { return "" })
 	queues, _ := filepath.Glob("/sys/block/*/queue/read_ahead_kb")
 	for _, q := range queues {
 		text, _ := os.ReadFile(q)
 		s["disks"] = append(s["disks"], q+" "+string(text))
 	}
+	// Groups of others come and go; ours are below this process's, in every hierarchy, or have our name.
 	walk("cgroups", "/sys/fs/cgroup", func(path string, info fs.FileInfo) string {
-		if !info.IsDir() {
+		if !info.IsDir() || !strings.Contains(path, "sluice-host") {
 			return ""
 		}
 		return path
 	})
+	groups, err := hierarchies()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range groups {
+		for _, limit := range g.limits(1) {
+			text, _ := os.ReadFile(filepath.Join(g.own, limit[0]))
+			s["limits"] = append(s["limits"], limit[0]+" "+string(text))
+		}
+	}
 	mounts, _ := os.ReadFile("/proc/self/mountinfo")
 	s["mounts"] = strings.Split(string(mounts), "\n")
 	name, _ := os.Hostname()
