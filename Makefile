@@ -73,6 +73,14 @@ ccm-conformance: ## drive cloud-provider-azure's own provider against the simula
 	@GO='$(GO)' LDFLAGS='$(LDFLAGS)' hack/build bin/azuresim ./cmd/azuresim
 	@cd hack/ccm && $(GO) build -o ../../bin/ccm . && ../../bin/ccm ../../bin/azuresim
 
+.PHONY: boot
+boot: ## boot a cluster on the simulated Azure, with real systemd, cloud-init and kubeadm; needs root and a Debian's debootstrap; ALLOW_SKIP=1
+	@GO='$(GO)' hack/boot/run $(ARGS)
+
+.PHONY: boot-test
+boot-test: ## boot machines that mean harm, and hold that they leave this host as it was; needs what boot needs
+	$(GO) test -tags boot -count=1 -timeout 20m ./internal/azuresim/host
+
 .PHONY: bench
 bench: ## measure what decisions cost, in one table and bin/bench.json; ARGS=--help tells more
 	@GO='$(GO)' LDFLAGS='$(LDFLAGS)' hack/build bin/bench ./cmd/bench

@@ -129,6 +129,10 @@ type Server struct {
 	// enable them: until then its document is empty. Azure takes minutes.
 	EventWarmUp time.Duration
 
+	// Console is what the machine with a vmId wrote to its serial console, for boot diagnostics of machines that really boot; false: it is not known
+	// there. It is called with the server locked and must not call back. nil: of every machine the same.
+	Console func(vmID string) (string, bool)
+
 	// RoleDelay is the time from the creation of a role assignment until it acts.
 	RoleDelay time.Duration
 

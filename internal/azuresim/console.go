@@ -81,7 +81,7 @@ func (q *request) storage() (answer, bool) {
 	case machine == nil || !strings.HasSuffix(file, "serialconsole.log"):
 		return blobError(http.StatusNotFound, "BlobNotFound", "The specified blob does not exist."), true
 	}
-	return q.blob([]byte(machine.console())), true
+	return q.blob([]byte(q.server.console(machine))), true
 }
 
 // blob is a blob, or the part of it that the request asks for. Azure knows no range that counts from the end.
@@ -114,10 +114,15 @@ func blobError(status int, code, message string) answer {
 		with("Content-Type", "application/xml").with("X-Ms-Error-Code", code)
 }
 
-// console is the machine's serial console log.
-func (i *instance) console() string {
+// console is the machine's serial console log: what a fault says, what it really wrote, or the usual.
+func (s *Server) console(i *instance) string {
 	if i.consoleLog != "" {
 		return i.consoleLog
+	}
+	if s.Console != nil {
+		if text, known := s.Console(i.vmID); known {
+			return text
+		}
 	}
 	return usualConsole
 }

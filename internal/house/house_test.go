@@ -116,6 +116,7 @@ var rooms = map[string][]string{
 	"internal/render":      {"deploy", "internal/azure/catalog", "internal/clusterfile", "setting"},
 
 	"internal/azuresim":                      {"internal/azuresim/template"},
+	"internal/azuresim/host":                 {"internal/azuresim"}, // Linux alone: nobody imports it but programs that boot machines
 	"internal/proof":                         {"internal/observer", "internal/world"},
 	"internal/observer":                      {"internal/azuresim", "internal/kubesim"}, // nothing of what it judges
 	"internal/azuresim/template":             {},
