@@ -26,13 +26,15 @@ const clusterName = "cluster.yaml"
 func clusterCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster COMMAND",
-		Short: "Describe a cluster in one file, and make what Azure is given of it",
+		Short: "Make a cluster of one file: network, server, pools, join and sluice itself",
 		Long: `A cluster is one file, cluster.yaml: its network, its server, its pools of machines. "sluice cluster init" writes one to begin with,
-"sluice cluster render" shows the template, the parameters and the cloud-init that it becomes. Both contact nobody.`,
+"sluice cluster render" shows the template, the parameters and the cloud-init that it becomes. Both contact nobody. "check", "up", "diff", "import"
+and "down" ask Azure.`,
 		Args: knownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(clusterInitCommand(), clusterRenderCommand(), clusterSchemaCommand())
+	cmd.AddCommand(clusterInitCommand(), clusterRenderCommand(), clusterSchemaCommand(), clusterCheckCommand(), clusterUpCommand(), clusterDiffCommand(),
+		clusterImportCommand(), clusterDownCommand())
 	return cmd
 }
 

@@ -53,6 +53,13 @@ func check(i Identity) error {
 // not followed.
 func (o Options) credential() (azcore.TokenCredential, error) {
 	i := o.Identity
+	if o.CLI {
+		c, err := azidentity.NewAzureCLICredential(&azidentity.AzureCLICredentialOptions{Subscription: o.Subscription, TenantID: i.Tenant})
+		if err != nil {
+			return nil, fmt.Errorf("sign in by az: %w", err)
+		}
+		return c, nil
+	}
 	if !i.Application() {
 		return &managedIdentity{client: o.metadata(), who: selector(i), log: o.Log}, nil
 	}

@@ -21,6 +21,8 @@ var managementPatterns = []pattern{
 	{"HEAD", "/subscriptions/{subscription}/resourceGroups/{group}", "resourceGroups", headGroup},
 	{"GET", "/subscriptions/{subscription}/resourceGroups/{group}", "resourceGroups", getGroup},
 	{"PUT", "/subscriptions/{subscription}/resourceGroups/{name}", "resourceGroups", putGroup},
+	{"DELETE", "/subscriptions/{subscription}/resourceGroups/{group}", "resourceGroups", deleteGroup},
+	{"LIST", "/subscriptions/{subscription}/resourceGroups/{group}/resources", "resources", listResources},
 }
 
 func listTenants(q *request) answer {

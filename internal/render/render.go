@@ -52,6 +52,9 @@ const (
 	JoinSecret = "sluice-join"
 )
 
+// OutputAddress is the output of the template that has the server's public address, where it has one.
+const OutputAddress = "publicAddress"
+
 // mostCustomData is what Azure takes as custom data of a machine, before base64.
 const mostCustomData = 65_535
 

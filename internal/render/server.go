@@ -96,7 +96,7 @@ func (m *maker) server(at place, who identity, vault resource) {
 		at.public = public.id()
 		configuration = append(configuration, pair{"publicIPAddress", object{{"id", expr(public.id())}}})
 		waits = append(waits, public.id())
-		m.output("publicAddress", expr(call("reference", public.id(), quote(networkVersion))+".ipAddress"))
+		m.output(OutputAddress, expr(call("reference", public.id(), quote(networkVersion))+".ipAddress"))
 	}
 	m.output("address", s.Address)
 	nic := m.add(resource{

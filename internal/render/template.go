@@ -37,9 +37,12 @@ const (
 	kindDeployment  = "Microsoft.Resources/deployments"
 	templateSchema  = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#"
 	contentVersion  = "1.0.0.0"
-	clusterTag      = "sluice-cluster" // on every resource: its value is the cluster's name
+	ClusterTag      = "sluice-cluster" // on every resource: its value is the cluster's name
 	resourceGroupID = "resourceGroup().id"
 )
+
+// MetadataFile is the key in the template's metadata that has the cluster file: Azure's record of a deployment keeps it.
+const MetadataFile = "clusterFile"
 
 // maker makes the template of one file.
 type maker struct {
@@ -59,7 +62,7 @@ func (m *maker) add(r resource) resource {
 func (m *maker) name(suffix string) string { return m.f.Name + "-" + suffix }
 
 func (m *maker) tags(more ...pair) object {
-	return append(object{{clusterTag, m.f.Name}}, more...)
+	return append(object{{ClusterTag, m.f.Name}}, more...)
 }
 
 // located is how the bodies of resources begin.
@@ -87,7 +90,10 @@ func template(f *clusterfile.File, r *Rendering) object {
 	return object{
 		{"$schema", templateSchema},
 		{"contentVersion", contentVersion},
-		{"metadata", object{{"description", "Cluster " + f.Name + ". sluice cluster render makes this file from cluster.yaml; change that."}}},
+		{"metadata", object{
+			{"description", "Cluster " + f.Name + ". sluice cluster render makes this file from cluster.yaml; change that."},
+			{MetadataFile, string(clusterfile.Write(*f))},
+		}},
 		{"parameters", object{
 			{ParameterFingerprint, object{
 				{"type", "string"}, {"minLength", 64}, {"maxLength", 64},

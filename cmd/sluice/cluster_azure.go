@@ -1,0 +1,438 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice.dev/sluice/internal/app"
+	"sluice.dev/sluice/internal/azure"
+	"sluice.dev/sluice/internal/azure/catalog"
+	"sluice.dev/sluice/internal/azure/config"
+	"sluice.dev/sluice/internal/clusterfile"
+	"sluice.dev/sluice/internal/lifecycle"
+	"sluice.dev/sluice/internal/progress"
+	"sluice.dev/sluice/internal/report"
+)
+
+// builder are the flags of the verbs of cluster that ask Azure.
+type builder struct {
+	path         string
+	subscription string
+	signIn       string
+
+	managerEndpoint, authorityHost, metadataEndpoint string
+}
+
+// The values of --sign-in.
+const (
+	signInAny         = "auto"
+	signInAz          = "az"
+	signInEnvironment = "environment"
+	signInMachine     = "machine"
+)
+
+func (b *builder) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVarP(&b.path, "file", "f", clusterName, "cluster file")
+	b.addAzure(cmd)
+}
+
+func (b *builder) addAzure(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&b.subscription, "subscription", "", "id of the subscription; empty: ARM_SUBSCRIPTION_ID, then the one that az has chosen")
+	f.StringVar(&b.signIn, "sign-in", signInAny, "who asks Azure: az (whoever has signed in to it), environment (ARM_TENANT_ID, ARM_CLIENT_ID, ARM_CLIENT_SECRET), machine (this machine's identity), or auto: environment where it is set, then az, then machine")
+	app.Bind(f, map[string]any{
+		"azure-resource-manager-endpoint": &b.managerEndpoint, "azure-authority-host": &b.authorityHost, "azure-metadata-endpoint": &b.metadataEndpoint,
+	})
+}
+
+// account is what az tells of its own choice.
+type account struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Tenant string `json:"tenantId"`
+}
+
+// azAccount asks az which subscription it has chosen.
+func azAccount(ctx context.Context) (account, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "az", "account", "show", "--output", "json").Output()
+	var a account
+	if err != nil {
+		return a, errors.New("az has nobody signed in: run az login, or set ARM_TENANT_ID, ARM_CLIENT_ID and ARM_CLIENT_SECRET")
+	}
+	if err := json.Unmarshal(out, &a); err != nil {
+		return a, fmt.Errorf("az account show prints no account: %w", err)
+	}
+	return a, nil
+}
+
+// options finds who signs in, and the subscription.
+func (b *builder) options(ctx context.Context, group, region string) (azure.Options, error) {
+	var o azure.Options
+	var err error
+	if o.Config, err = config.Parse(nil, "", os.Getenv); err != nil {
+		return o, err
+	}
+	o.Subscription = cmp.Or(b.subscription, o.Subscription)
+	o.ResourceGroup, o.Location = group, region
+	o.ResourceManagerEndpoint, o.AuthorityHost, o.MetadataEndpoint = b.managerEndpoint, b.authorityHost, b.metadataEndpoint
+	o.Log = slog.New(slog.DiscardHandler)
+	o.APIShare = 1 // a person waits
+	who := b.signIn
+	if who == signInAny {
+		switch _, missing := exec.LookPath("az"); {
+		case o.Identity.Application():
+			who = signInEnvironment
+		case missing == nil:
+			who = signInAz
+		default:
+			who = signInMachine
+		}
+	}
+	switch who {
+	case signInEnvironment:
+		if !o.Identity.Application() {
+			return o, errors.New("--sign-in=environment: set ARM_TENANT_ID, ARM_CLIENT_ID and ARM_CLIENT_SECRET")
+		}
+	case signInMachine:
+		o.Identity.Tenant, o.Identity.Client, o.Identity.Secret = "", "", ""
+	case signInAz:
+		o.CLI = true
+		if o.Subscription == "" {
+			a, err := azAccount(ctx)
+			if err != nil {
+				return o, err
+			}
+			o.Subscription = a.ID
+		}
+	default:
+		return o, fmt.Errorf("--sign-in=%s: give auto, az, environment or machine", b.signIn)
+	}
+	if o.Subscription == "" {
+		return o, errors.New("the subscription is not known: give --subscription, or set ARM_SUBSCRIPTION_ID")
+	}
+	if o.Cloud == "" && o.ResourceManagerEndpoint == "" && o.EnvironmentFile == "" && o.EndpointsFrom == "" {
+		o.Cloud = "AzurePublicCloud"
+	}
+	return o, nil
+}
+
+// cluster reads the file and finds Azure.
+func (b *builder) cluster(cmd *cobra.Command) (*lifecycle.Cluster, error) {
+	f, err := readCluster(cmd, b.path)
+	if err != nil {
+		return nil, err
+	}
+	o, err := b.options(cmd.Context(), f.ResourceGroup, f.Region)
+	if err != nil {
+		return nil, err
+	}
+	r, err := azure.NewResources(cmd.Context(), o)
+	if err != nil {
+		return nil, err
+	}
+	began, out := time.Now(), cmd.OutOrStdout()
+	say := func(s string) {
+		_, _ = fmt.Fprintf(out, "%7s  %s\n", time.Since(began).Round(time.Second), report.Printable(s))
+	}
+	return &lifecycle.Cluster{File: f, Cloud: r, Wait: r.Wait, Say: say}, nil
+}
+
+// checkCluster makes all checks and prints what is wrong; false when something is.
+func checkCluster(cmd *cobra.Command, c *lifecycle.Cluster) (bool, error) {
+	made := 0
+	line := progress.NewLine(cmd.ErrOrStderr())
+	ok, err := c.Check(cmd.Context(), func(f lifecycle.Finding) {
+		made++
+		line.Clear()
+		if f.Wrong != "" {
+			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "wrong    %s: %s\n", report.Printable(f.Wrong), report.Printable(f.Remedy))
+		}
+		line.Show("checked: " + f.Check)
+	})
+	line.Clear()
+	if err != nil {
+		return false, fmt.Errorf("check what Azure has: %w", err)
+	}
+	if ok {
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d checks: rights, providers, sizes, quota and template are right\n", made)
+	}
+	return ok, err
+}
+
+// tellCost prints what the machines cost a month.
+func tellCost(out io.Writer, c *lifecycle.Cluster) {
+	cost := c.Cost(catalog.Listed())
+	_, _ = fmt.Fprintf(out, "machines cost %.0f USD a month with each pool at its min, at most %.0f (list prices; disks, addresses and traffic come on top)\n", cost.Least, cost.Most)
+	if len(cost.Unknown) > 0 {
+		_, _ = fmt.Fprintf(out, "not in these sums, since no price is known: %s\n", strings.Join(cost.Unknown, ", "))
+	}
+}
+
+// agreed asks the person at the terminal; without one only --yes agrees.
+func agreed(cmd *cobra.Command, yes bool, question string) (bool, error) {
+	if yes {
+		return true, nil
+	}
+	in, isFile := cmd.InOrStdin().(*os.File)
+	if !isFile || !progress.Terminal(in) {
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), "nothing was changed: --yes does it")
+		return false, err
+	}
+	_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s Type yes: ", question)
+	text, _ := bufio.NewReader(in).ReadString('\n')
+	return strings.TrimSpace(text) == "yes", nil
+}
+
+func clusterCheckCommand() *cobra.Command {
+	var b builder
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Say what Azure lacks for the cluster: rights, quota, sizes; nothing is written",
+		Long: `Look at what a deployment of the cluster file needs: whether the subscription answers, the rights of whoever asks, resource providers, each size in
+its zones, the quota for the server and the min of each pool, and Azure's own validation of the template. Nothing is written.
+
+Exit code 0: nothing is wrong; 1: something is; 2: error.`,
+		Example: "  sluice cluster check\n  sluice cluster check --sign-in=az --subscription=00000000-0000-0000-0000-000000000000",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := b.cluster(cmd)
+			if err != nil {
+				return err
+			}
+			ok, err := checkCluster(cmd, c)
+			if err != nil {
+				return err
+			}
+			tellCost(cmd.OutOrStdout(), c)
+			if !ok {
+				return exit(exitActs)
+			}
+			return nil
+		},
+	}
+	b.add(cmd)
+	return cmd
+}
+
+func clusterUpCommand() *cobra.Command {
+	var b builder
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Make the cluster that cluster.yaml describes, or change it to that",
+		Long: `Check what Azure has, say what the machines cost, and deploy the template, each resource told as Azure ends it. It may be interrupted and called again:
+a deployment that is under way is followed. Existing pools keep the machines that sluice gave them; the server's machine stays as it is.
+
+Exit code 0: the cluster is as the file says; 1: a check found something, or nobody agreed; 2: error.`,
+		Example: "  sluice cluster up\n  sluice cluster up --yes",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := b.cluster(cmd)
+			if err != nil {
+				return err
+			}
+			ok, err := checkCluster(cmd, c)
+			if err != nil {
+				return err
+			}
+			tellCost(cmd.OutOrStdout(), c)
+			if !ok {
+				return exit(exitActs)
+			}
+			if ok, err := agreed(cmd, yes, "Make cluster "+c.File.Name+" in resource group "+c.File.ResourceGroup+"?"); err != nil {
+				return err
+			} else if !ok {
+				return exit(exitActs)
+			}
+			return up(cmd, c)
+		},
+	}
+	b.add(cmd)
+	cmd.Flags().BoolVar(&yes, "yes", false, "do it; without this flag a person is asked")
+	return cmd
+}
+
+// up deploys, and says what comes next.
+func up(cmd *cobra.Command, c *lifecycle.Cluster) error {
+	fresh, err := lifecycle.NewDoor(time.Now())
+	if err != nil {
+		return err
+	}
+	kept := c.File.Name + "-join.pem"
+	if c.File.Secrets == clusterfile.SecretsFile {
+		if err := writeDoor(kept, &fresh); err != nil {
+			return err
+		}
+	}
+	if _, err = c.Up(cmd.Context(), fresh); err != nil {
+		return fmt.Errorf("%w; correct what it names and run the command again", err)
+	}
+	out := cmd.OutOrStdout()
+	at, err := c.Address(cmd.Context())
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(out, "cluster %s is deployed; its server makes the control plane now, which takes some minutes. Next:\n", c.File.Name)
+	sign := c.File.SSH.User + "@" + at
+	if c.File.Secrets == clusterfile.SecretsFile {
+		_, _ = fmt.Fprintf(out, "  ssh %s 'sudo install -D -m 600 /dev/stdin /etc/sluice/join/tls.pem' < %s\n", sign, kept)
+	}
+	config := "/etc/rancher/k3s/k3s.yaml"
+	if c.File.Distribution.Kind == clusterfile.Kubeadm {
+		config = "/etc/kubernetes/admin.conf"
+	}
+	_, err = fmt.Fprintf(out, "  ssh %s sudo cat %s | sed 's/127.0.0.1/%s/' > kubeconfig\n  kubectl --kubeconfig=kubeconfig get nodes\n", sign, config, at)
+	return err
+}
+
+// writeDoor keeps the door's key in a file of this folder, or reads it from there.
+func writeDoor(path string, door *lifecycle.Door) error {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		*door, err = lifecycle.ReadDoor(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w; move it away", path, err)
+		}
+		return nil
+	}
+	if err := os.WriteFile(path, []byte(door.PEM), 0o600); err != nil {
+		return fmt.Errorf("keep the key of the join door: %w", err)
+	}
+	return nil
+}
+
+func clusterDiffCommand() *cobra.Command {
+	var b builder
+	cmd := &cobra.Command{
+		Use:   "diff",
+		Short: "Say what differs in Azure from cluster.yaml; nothing is written",
+		Long: `Ask Azure what a deployment of the cluster file would change now (what-if), and print each resource with the fields that change. Nothing is written.
+
+Exit code 0: nothing would change; 1: something would; 2: error.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := b.cluster(cmd)
+			if err != nil {
+				return err
+			}
+			all, err := c.Diff(cmd.Context())
+			if err != nil {
+				return err
+			}
+			for _, one := range all {
+				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%-8s %s\n", one.Verb, report.Printable(one.String()))
+				for _, field := range one.Fields {
+					_, _ = fmt.Fprintf(cmd.OutOrStdout(), "         %s\n", report.Printable(field))
+				}
+			}
+			if len(all) > 0 {
+				return exit(exitActs)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "cluster %s is as %s says\n", c.File.Name, b.path)
+			return err
+		},
+	}
+	b.add(cmd)
+	return cmd
+}
+
+func clusterDownCommand() *cobra.Command {
+	var b builder
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "down",
+		Short: "Delete what up has made, each resource by its name; storage stays",
+		Long: `Name what the cluster file's deployment has made in its resource group, and delete it with --yes, or when a person at the terminal agrees. What others
+made in the group stays, and so does the group then. The storage group is never touched.
+
+Exit code 0: it is gone; 1: nobody agreed; 2: error. It may be called again.`,
+		Example: "  sluice cluster down\n  sluice cluster down --yes",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := b.cluster(cmd)
+			if err != nil {
+				return err
+			}
+			d, err := c.Demolish(cmd.Context())
+			if err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			if len(d.Goes) == 0 && d.Group == "" {
+				_, err := fmt.Fprintf(out, "nothing of cluster %s is there\n", c.File.Name)
+				return err
+			}
+			for _, r := range d.Goes {
+				_, _ = fmt.Fprintf(out, "goes     %s\n", report.Printable(r.String()))
+			}
+			for _, r := range d.Stays {
+				_, _ = fmt.Fprintf(out, "stays    %s (others made it)\n", report.Printable(r.String()))
+			}
+			if d.Keeps != "" {
+				_, _ = fmt.Fprintf(out, "stays    resource group %s with all storage\n", d.Keeps)
+			}
+			if ok, err := agreed(cmd, yes, fmt.Sprintf("Delete these %d resources?", len(d.Goes))); err != nil {
+				return err
+			} else if !ok {
+				return exit(exitActs)
+			}
+			return c.Down(cmd.Context(), d)
+		},
+	}
+	b.add(cmd)
+	cmd.Flags().BoolVar(&yes, "yes", false, "do it; without this flag a person is asked")
+	return cmd
+}
+
+func clusterImportCommand() *cobra.Command {
+	var b builder
+	var group string
+	cmd := &cobra.Command{
+		Use:   "import",
+		Short: "Print the cluster.yaml of a cluster that is there",
+		Long: `Read the deployments of a resource group, and print the cluster file of the newest one that was made from one. "sluice cluster diff" then says what was
+changed by hand since.`,
+		Example: "  sluice cluster import --resource-group=render > cluster.yaml",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if group == "" {
+				return errors.New("--resource-group is not given: give the group of the cluster")
+			}
+			o, err := b.options(cmd.Context(), group, "unknown")
+			if err != nil {
+				return err
+			}
+			r, err := azure.NewResources(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			text, err := lifecycle.Import(cmd.Context(), r, group)
+			if err != nil {
+				return err
+			}
+			if _, problems := clusterfile.Parse([]byte(text)); len(problems) > 0 {
+				return refuseFile(cmd, "the file in Azure's record", problems)
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), text)
+			return err
+		},
+	}
+	b.addAzure(cmd)
+	cmd.Flags().StringVarP(&group, "resource-group", "g", "", "resource group of the cluster")
+	return cmd
+}

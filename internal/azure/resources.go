@@ -1,0 +1,163 @@
+package azure
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/cluster"
+)
+
+// Resources asks Resource Manager for a person: about resources of every kind, by their paths. It signs in, finds its way and names errors as a
+// [Provider] does. Unlike a Provider it waits until Azure has ended what it was asked for.
+type Resources struct {
+	client *client
+	rm     *resourceManager
+
+	// Wait is called between two questions about work that goes on; nil waits by the clock. It returns the context's error when that ends.
+	Wait func(context.Context, time.Duration) error
+}
+
+// NewResources makes one. With a subscription and a resource group in the options it asks nobody; errors name the field and the remedy.
+func NewResources(ctx context.Context, options Options) (*Resources, error) {
+	o, err := options.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if o, err = o.find(ctx); err != nil {
+		return nil, err
+	}
+	gate := newGate(o.Now, o.APIShare, o.Location)
+	gate.rates = o.RateLimit
+	cred, err := o.credential()
+	if err != nil {
+		return nil, err
+	}
+	tokens := &tokens{from: cred, source: o.tokenSource(), runner: o.Runner, now: o.Now}
+	pipeline, err := o.pipeline(gate, tokens)
+	if err != nil {
+		return nil, err
+	}
+	c := &client{options: o, gate: gate, tokens: tokens, pipeline: pipeline, about: func(cluster.GroupID) subject { return subject{} }}
+	return &Resources{client: c, rm: newResourceManager(o, pipeline), Wait: sleep}, nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// Subscription is the subscription's id.
+func (r *Resources) Subscription() string { return r.client.options.Subscription }
+
+// Get reads what is at a path into a value. It returns false where nothing is.
+func (r *Resources) Get(ctx context.Context, path, version string, into any) (bool, error) {
+	raw, err := r.once(ctx, http.MethodGet, path, version, nil)
+	if missing(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, r.client.wrap("", "read "+path, err)
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return false, r.client.wrap("", "read "+path, fmt.Errorf("an answer about %s could not be read: %w", path, err))
+	}
+	return true, nil
+}
+
+// List reads a whole collection, each item as it came.
+func (r *Resources) List(ctx context.Context, path, version string, query url.Values) ([]json.RawMessage, error) {
+	asked := url.Values{"api-version": {version}}
+	for name, values := range query {
+		asked[name] = values
+	}
+	all, err := collect[json.RawMessage](ctx, r.rm.pipeline, r.rm.endpoint+path+"?"+asked.Encode())
+	if err != nil {
+		return nil, r.client.wrap("", "list "+path, err)
+	}
+	return all, nil
+}
+
+// Put writes what is at a path, and waits until Azure has accepted it. A deployment goes on after that.
+func (r *Resources) Put(ctx context.Context, path, version string, body any) error {
+	if _, err := r.once(ctx, http.MethodPut, path, version, body); err != nil {
+		return r.client.wrap("", "write "+path, err)
+	}
+	return nil
+}
+
+// Post asks for something to be done at a path, waits until it has ended, and reads the answer into a value.
+func (r *Resources) Post(ctx context.Context, path, version string, body, into any) error {
+	return r.whole(ctx, http.MethodPost, "ask "+path, path, version, body, into)
+}
+
+// Delete removes what is at a path, and waits until it is gone. What is not there is gone.
+func (r *Resources) Delete(ctx context.Context, path, version string) error {
+	err := r.whole(ctx, http.MethodDelete, "delete "+path, path, version, nil, nil)
+	var e *cloud.Error
+	if errors.As(err, &e) && e.Kind == cloud.NotFound {
+		return nil
+	}
+	return err
+}
+
+// once makes one request and returns the body of its answer.
+func (r *Resources) once(ctx context.Context, method, path, version string, body any) ([]byte, error) {
+	resp, err := r.rm.send(ctx, method, path, version, body) //nolint:bodyclose // the pipeline has read and closed it
+	if err != nil {
+		return nil, err
+	}
+	return runtime.Payload(resp)
+}
+
+// whole makes one request and follows the operation that it begins to its end.
+func (r *Resources) whole(ctx context.Context, method, doing, path, version string, body, into any) error {
+	resp, err := r.rm.send(ctx, method, path, version, body) //nolint:bodyclose // the pipeline has read and closed it
+	if err != nil {
+		return r.client.wrap("", doing, err)
+	}
+	poller, err := runtime.NewPoller[json.RawMessage](resp, r.rm.pipeline, nil)
+	if err != nil {
+		return r.client.wrap("", doing, err)
+	}
+	for !poller.Done() {
+		if err := r.Wait(ctx, min(retryAfter(resp, r.client.now(), pollEvery), time.Minute)); err != nil {
+			return err
+		}
+		if resp, err = poller.Poll(ctx); err != nil && !temporary(r.client.wrap("", doing, err)) {
+			return r.client.wrap("", doing, err)
+		}
+		if resp == nil {
+			resp = &http.Response{}
+		}
+	}
+	raw, err := poller.Result(ctx)
+	if err != nil {
+		return r.client.wrap("", doing, err)
+	}
+	if into == nil {
+		return nil
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return r.client.wrap("", doing, fmt.Errorf("the answer about %s could not be read: %w", path, err))
+	}
+	return nil
+}
+
+// temporary says whether a poll that failed so is to be made again: the work goes on without it.
+func temporary(e *cloud.Error) bool {
+	return e.Kind == cloud.Transient && Silent(e) || e.Kind == cloud.Throttled
+}

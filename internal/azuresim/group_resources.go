@@ -1,0 +1,94 @@
+package azuresim
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// inventory are the resources of a group that have no parent, as a list of them shows each: id, name, type, location, tags and managedBy. Machines of uniform
+// scale sets are parts of their sets.
+func (q *request) inventory(group string) []map[string]any {
+	var all []map[string]any
+	add := func(in bool, full map[string]any) {
+		if !in {
+			return
+		}
+		short := map[string]any{}
+		for _, field := range []string{"id", "name", "type", "location", "tags", "managedBy"} {
+			if v := full[field]; v != nil {
+				short[field] = v
+			}
+		}
+		all = append(all, short)
+	}
+	s, of := q.server, q.route.subscription
+	for _, x := range s.sets {
+		add(x.in(of, group), x.wire(q.now, Fault{}))
+	}
+	for i := range s.everyInstance() {
+		if !i.uniform() && !i.gone(q.now) && i.in(of, group) {
+			add(true, q.showMachine(i, false))
+		}
+	}
+	for _, x := range s.available {
+		add(x.in(of, group), x.wire(nil))
+	}
+	for _, x := range s.interfaces {
+		add(x.in(of, group), x.wire())
+	}
+	for _, x := range s.disks {
+		add(x.in(of, group), x.wire(q.now))
+	}
+	prefix := strings.ToLower(groupID(of, group) + "/providers/")
+	for _, x := range s.opaques {
+		add(strings.HasPrefix(strings.ToLower(x.path), prefix) && strings.Count(x.kind, "/") == 1, x.wire())
+	}
+	slices.SortFunc(all, func(a, b map[string]any) int { return strings.Compare(wireID(a), wireID(b)) })
+	return all
+}
+
+// tagFilter is the one filter of resources that is understood.
+var tagFilter = regexp.MustCompile(`^tagName eq '([^']*)' and tagValue eq '([^']*)'$`)
+
+// listResources lists what a resource group holds.
+func listResources(q *request) answer {
+	if _, p := q.resourceGroup(); p != nil {
+		return p.answer()
+	}
+	all := q.inventory(q.route.group)
+	if filter := q.query.Get("$filter"); filter != "" {
+		m := tagFilter.FindStringSubmatch(filter)
+		if m == nil {
+			return bad("InvalidFilterInQueryString", "The filter '%s' is not simulated: use tagName eq '<name>' and tagValue eq '<value>'.", filter).answer()
+		}
+		all = slices.DeleteFunc(all, func(r map[string]any) bool {
+			tags, _ := r["tags"].(map[string]any)
+			for name, value := range tags {
+				if strings.EqualFold(name, m[1]) && value == m[2] {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	return page(q, all, wireID)
+}
+
+// deleteGroup deletes a resource group with its deployments. Azure deletes what is in it, too, which is not simulated.
+func deleteGroup(q *request) answer {
+	g, p := q.resourceGroup()
+	if p != nil {
+		return p.answer()
+	}
+	if all := q.inventory(q.route.group); len(all) > 0 {
+		return fail(http.StatusConflict, "ResourceGroupDeletionBlocked", "Deletion of resource group '%s' is simulated only when it is empty; it has '%s'.",
+			g.name, wireID(all[0])).answer()
+	}
+	q.server.deployments = slices.DeleteFunc(q.server.deployments, func(d *deployment) bool {
+		return strings.EqualFold(d.subscription, g.subscription) && strings.EqualFold(d.group, g.name)
+	})
+	q.server.groups = slices.DeleteFunc(q.server.groups, func(other *resourceGroup) bool { return other == g })
+	return answer{status: http.StatusOK}
+}

@@ -1,0 +1,369 @@
+package lifecycle
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"sluice.dev/sluice/internal/azure/catalog"
+	"sluice.dev/sluice/internal/doctor"
+	"sluice.dev/sluice/internal/render"
+)
+
+// Finding is what one check came to.
+type Finding struct {
+	Check  string // what was looked at, such as "quota of standardDSv5Family"
+	Wrong  string // one sentence; "" when nothing is wrong
+	Remedy string // one sentence
+}
+
+// Check looks at what a deployment of the file needs, before anything is made: whether the subscription answers to these credentials, the rights, the
+// resource providers, each size in its zones, the quota for the server and each pool's min, and at last Azure's own word on the template. It calls told
+// after each check. A check whose ground is missing is not made. An error is what could not be asked.
+func (c *Cluster) Check(ctx context.Context, told func(Finding)) (ok bool, err error) {
+	ok = true
+	say := func(f Finding) {
+		ok = ok && f.Wrong == ""
+		told(f)
+	}
+	var about struct {
+		Name  string `json:"displayName"`
+		State string `json:"state"`
+	}
+	found, err := c.Cloud.Get(ctx, c.subscription(), "2022-12-01", &about)
+	switch {
+	case err != nil:
+		return false, err
+	case !found:
+		say(Finding{"subscription", "subscription " + c.Cloud.Subscription() + " is not there for these credentials", "sign in to its tenant, or give another subscription"})
+		return false, nil
+	case about.State != "" && about.State != "Enabled":
+		say(Finding{"subscription", "subscription " + about.Name + " is " + about.State, "enable it"})
+		return false, nil
+	}
+	say(Finding{Check: "subscription"})
+	resources, err := c.wanted()
+	if err != nil {
+		return false, err
+	}
+	for _, check := range []func(context.Context, []wanted, func(Finding)) error{c.checkRights, c.checkProviders, c.checkSizes, c.checkQuota} {
+		if err := check(ctx, resources, say); err != nil {
+			return false, err
+		}
+	}
+	if ok {
+		err = c.checkTemplate(ctx, say)
+	}
+	return ok, err
+}
+
+// wanted is a resource of the template, as far as checks go by it.
+type wanted struct {
+	Kind string `json:"type"`
+}
+
+// wanted are the resources of the template, those of nested deployments included.
+func (c *Cluster) wanted() (all []wanted, err error) {
+	r, err := render.Render(c.File)
+	if err != nil {
+		return nil, err
+	}
+	type template struct {
+		Resources []struct {
+			wanted
+			Properties struct {
+				Template json.RawMessage `json:"template"`
+			} `json:"properties"`
+		} `json:"resources"`
+	}
+	var add func(raw []byte) error
+	add = func(raw []byte) error {
+		var t template
+		if err := json.Unmarshal(raw, &t); err != nil {
+			return fmt.Errorf("read the rendered template: %w", err)
+		}
+		for _, one := range t.Resources {
+			all = append(all, one.wanted)
+			if len(one.Properties.Template) > 0 {
+				if err := add(one.Properties.Template); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	return all, add(r.Template)
+}
+
+// checkRights compares what the deployment writes with what the identity may do: in the resource group where it is there, else in the subscription.
+func (c *Cluster) checkRights(ctx context.Context, resources []wanted, say func(Finding)) error {
+	scope := c.group(c.File.ResourceGroup)
+	there, err := c.Cloud.Get(ctx, scope, groupsVersion, &struct{}{})
+	if err != nil {
+		return err
+	}
+	actions := map[string]bool{"Microsoft.Resources/deployments/write": true, "Microsoft.Resources/deployments/validate/action": true}
+	if !there {
+		scope = c.subscription()
+		actions["Microsoft.Resources/subscriptions/resourceGroups/write"] = true
+	}
+	for _, r := range resources {
+		actions[r.Kind+"/write"] = true
+	}
+	raw, err := c.Cloud.List(ctx, scope+"/providers/Microsoft.Authorization/permissions", rightsVersion, nil)
+	if err != nil {
+		return err
+	}
+	var held []doctor.Permission
+	for _, one := range raw {
+		var p doctor.Permission
+		if err := json.Unmarshal(one, &p); err != nil {
+			return fmt.Errorf("read the permissions at %s: %w", scope, err)
+		}
+		held = append(held, p)
+	}
+	var missing []string
+	for _, action := range slices.Sorted(maps.Keys(actions)) {
+		if !doctor.Allowed(held, action) {
+			missing = append(missing, action)
+		}
+	}
+	if len(missing) == 0 {
+		say(Finding{Check: "rights"})
+		return nil
+	}
+	remedy := "assign the role Contributor at " + scope
+	if slices.ContainsFunc(missing, func(a string) bool { return strings.HasPrefix(a, "Microsoft.Authorization/") }) {
+		remedy = "assign the roles Contributor and User Access Administrator at " + scope
+	}
+	say(Finding{"rights", fmt.Sprintf("%d rights are missing: %s", len(missing), strings.Join(missing, ", ")), remedy})
+	return nil
+}
+
+// checkProviders looks whether each resource provider of the template is registered.
+func (c *Cluster) checkProviders(ctx context.Context, resources []wanted, say func(Finding)) error {
+	names := map[string]bool{}
+	for _, r := range resources {
+		provider, _, _ := strings.Cut(r.Kind, "/")
+		names[provider] = true
+	}
+	delete(names, "Microsoft.Resources")
+	delete(names, "Microsoft.Authorization")
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		var p struct {
+			State string `json:"registrationState"`
+		}
+		if _, err := c.Cloud.Get(ctx, c.subscription()+"/providers/"+name, groupsVersion, &p); err != nil {
+			return err
+		}
+		f := Finding{Check: "resource provider " + name}
+		if p.State != "Registered" {
+			f.Wrong, f.Remedy = "resource provider "+name+" is not registered", "run: az provider register --namespace "+name
+		}
+		say(f)
+	}
+	return nil
+}
+
+// machines is how many machines of a size the file wants at least, and where.
+type machines struct {
+	size  string
+	spot  bool
+	zones []string
+	least int
+	whom  string
+}
+
+func (c *Cluster) machines() []machines {
+	server := machines{size: c.File.Server.Size, least: 1, whom: "the server"}
+	if c.File.Server.Zone != "" {
+		server.zones = []string{c.File.Server.Zone}
+	}
+	all := []machines{server}
+	for _, p := range c.File.Pools {
+		all = append(all, machines{p.Size, p.Spot != nil, p.Zones, p.Min, "pool " + p.Name})
+	}
+	return all
+}
+
+// offer is a size as the region offers it.
+type offer struct {
+	Name      string `json:"name"`
+	Kind      string `json:"resourceType"`
+	Family    string `json:"family"`
+	Locations []struct {
+		Zones []string `json:"zones"`
+	} `json:"locationInfo"`
+	Restrictions []struct {
+		Type string `json:"type"`
+		Info struct {
+			Zones []string `json:"zones"`
+		} `json:"restrictionInfo"`
+		Reason string `json:"reasonCode"`
+	} `json:"restrictions"`
+}
+
+// zones are those in which the size can be had.
+func (o *offer) zones() (all []string) {
+	for _, l := range o.Locations {
+		all = append(all, l.Zones...)
+	}
+	for _, r := range o.Restrictions {
+		if r.Type == "Zone" {
+			all = slices.DeleteFunc(all, func(z string) bool { return slices.Contains(r.Info.Zones, z) })
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (o *offer) closed() bool {
+	for _, r := range o.Restrictions {
+		if r.Type == "Location" {
+			return true
+		}
+	}
+	return false
+}
+
+// checkSizes looks whether the region offers each size, in each zone that is asked for.
+func (c *Cluster) checkSizes(ctx context.Context, _ []wanted, say func(Finding)) error {
+	raw, err := c.Cloud.List(ctx, c.subscription()+"/providers/Microsoft.Compute/skus", "2021-07-01", url.Values{
+		"$filter": {fmt.Sprintf("location eq '%s'", c.File.Region)},
+	})
+	if err != nil {
+		return err
+	}
+	offers := map[string]*offer{}
+	for _, one := range raw {
+		var o offer
+		if json.Unmarshal(one, &o) == nil && o.Kind == "virtualMachines" {
+			offers[strings.ToLower(o.Name)] = &o
+		}
+	}
+	for _, m := range c.machines() {
+		f := Finding{Check: "size " + m.size + " of " + m.whom}
+		o := offers[strings.ToLower(m.size)]
+		switch {
+		case o == nil || o.closed():
+			f.Wrong = fmt.Sprintf("%s: size %s cannot be had in %s", m.whom, m.size, c.File.Region)
+			f.Remedy = "choose another size or region: az vm list-skus --location " + c.File.Region + " --resource-type virtualMachines"
+		default:
+			has := o.zones()
+			for _, z := range m.zones {
+				if !slices.Contains(has, z) && f.Wrong == "" {
+					f.Wrong = fmt.Sprintf("%s: size %s cannot be had in zone %s of %s", m.whom, m.size, z, c.File.Region)
+					f.Remedy = "choose zones among " + strings.Join(has, ", ")
+					if len(has) == 0 {
+						f.Remedy = "leave the zones out: the region has the size in none"
+					}
+				}
+			}
+		}
+		say(f)
+	}
+	return nil
+}
+
+// checkQuota compares what the server and each pool's min take with what is left of the quota.
+func (c *Cluster) checkQuota(ctx context.Context, _ []wanted, say func(Finding)) error {
+	raw, err := c.Cloud.List(ctx, c.subscription()+"/providers/Microsoft.Compute/locations/"+url.PathEscape(c.File.Region)+"/usages", computeVersion, nil)
+	if err != nil {
+		return err
+	}
+	type usage struct {
+		Current int `json:"currentValue"`
+		Limit   int `json:"limit"`
+		Name    struct {
+			Value string `json:"value"`
+		} `json:"name"`
+	}
+	left := map[string]usage{}
+	for _, one := range raw {
+		var u usage
+		if json.Unmarshal(one, &u) == nil {
+			left[strings.ToLower(u.Name.Value)] = u
+		}
+	}
+	need := map[string]int{}
+	for _, m := range c.machines() {
+		size, known := catalog.Find(m.size)
+		if !known || m.least == 0 {
+			continue
+		}
+		cores := max(size.QuotaVCPUs, size.VCPUs) * m.least
+		if m.spot {
+			need["lowPriorityCores"] += cores
+			continue
+		}
+		need["cores"] += cores
+		if size.Family != "" {
+			need[size.Family] += cores
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(need)) {
+		u, known := left[strings.ToLower(name)]
+		f := Finding{Check: "quota of " + name}
+		if known && u.Current+need[name] > u.Limit {
+			f.Wrong = fmt.Sprintf("quota of %s in %s: %d of %d cores are in use, and %d more are needed", name, c.File.Region, u.Current, u.Limit, need[name])
+			f.Remedy = "ask Azure for more quota, or lower min of the pools"
+		}
+		say(f)
+	}
+	return nil
+}
+
+// checkTemplate has Azure look at the template. That needs the resource group.
+func (c *Cluster) checkTemplate(ctx context.Context, say func(Finding)) error {
+	now, err := c.look(ctx)
+	if err != nil || !now.group {
+		return err
+	}
+	body, err := c.body(parameters(orZero(now.fingerprint), "", now.missing))
+	if err != nil {
+		return err
+	}
+	var said struct {
+		Error *problem `json:"error"`
+	}
+	f := Finding{Check: "Azure's validation of the template"}
+	if err := c.Cloud.Post(ctx, c.deployment()+"/validate", deploymentsVersion, body, &said); err != nil {
+		f.Wrong, f.Remedy = err.Error(), "correct the file, or what Azure names"
+	} else if said.Error != nil {
+		f.Wrong, f.Remedy = said.Error.leaf().Error(), "correct the file, or what Azure names"
+	}
+	say(f)
+	return nil
+}
+
+// hoursOfMonth is Azure's own month in price lists.
+const hoursOfMonth = 730
+
+// Cost is what the machines cost a month at list prices.
+type Cost struct {
+	Least, Most float64  // USD: with each pool at its min, and at its max
+	Unknown     []string // whose price is not known; they are in neither
+}
+
+// Cost is what the server and the pools cost. Disks, addresses and traffic come on top.
+func (c *Cluster) Cost(prices *catalog.Prices) Cost {
+	var all Cost
+	add := func(whom, size string, spot bool, least, most int) {
+		usd, known := prices.USDPerHour(catalog.Key{Size: size, Region: c.File.Region, Spot: spot})
+		if !known {
+			all.Unknown = append(all.Unknown, whom)
+			return
+		}
+		all.Least += usd * hoursOfMonth * float64(least)
+		all.Most += usd * hoursOfMonth * float64(most)
+	}
+	add("the server", c.File.Server.Size, false, 1, 1)
+	for _, p := range c.File.Pools {
+		add("pool "+p.Name, p.Size, p.Spot != nil, p.Min, p.Max)
+	}
+	return all
+}

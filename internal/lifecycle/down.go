@@ -1,0 +1,201 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/internal/render"
+)
+
+// rank orders deletions: what uses others goes before what it uses. Kinds that are not named go in between.
+var rank = map[string]int{
+	"microsoft.authorization/roleassignments":          0,
+	"microsoft.compute/virtualmachinescalesets":        1,
+	"microsoft.compute/virtualmachines":                1,
+	"microsoft.authorization/roledefinitions":          2,
+	"microsoft.network/loadbalancers":                  2,
+	"microsoft.network/networkinterfaces":              3,
+	"microsoft.compute/disks":                          3,
+	"microsoft.network/virtualnetworks":                5,
+	"microsoft.network/natgateways":                    6,
+	"microsoft.network/networksecuritygroups":          6,
+	"microsoft.network/routetables":                    6,
+	"microsoft.network/publicipaddresses":              7,
+	"microsoft.managedidentity/userassignedidentities": 7,
+	"microsoft.keyvault/vaults":                        7,
+}
+
+const rankOfOthers = 4
+
+// versionOf is the version of the interface by which a kind is deleted.
+var versionOf = map[string]string{
+	"microsoft.authorization":   rightsVersion,
+	"microsoft.compute":         computeVersion,
+	"microsoft.network":         "2024-05-01",
+	"microsoft.keyvault":        "2023-07-01",
+	"microsoft.managedidentity": "2023-01-31",
+	"microsoft.resources":       groupsVersion,
+	"microsoft.storage":         "2023-05-01",
+}
+
+// diskVersion is that of disks, which have their own.
+const diskVersion = "2024-03-02"
+
+func (r Resource) version() string {
+	kind := strings.ToLower(r.Kind())
+	if kind == "microsoft.compute/disks" {
+		return diskVersion
+	}
+	provider, _, _ := strings.Cut(kind, "/")
+	return versionOf[provider]
+}
+
+func (r Resource) rank() int {
+	if n, ok := rank[strings.ToLower(r.Kind())]; ok {
+		return n
+	}
+	return rankOfOthers
+}
+
+// parts says whether a resource goes with its parent: it is never deleted by itself.
+func (r Resource) part() bool { return strings.Count(r.Kind(), "/") > 1 }
+
+// Demolition is what down deletes and what it leaves.
+type Demolition struct {
+	Goes  []Resource // in the order in which they go
+	Group string     // the resource group that goes with them; "" when it stays
+	Stays []Resource // in the group, and not made by the cluster file
+	Keeps string     // the storage group, "" for none: nothing in it is touched
+}
+
+// Demolish says what [Cluster.Down] would delete: what the deployment's record names or what bears the cluster's tag, in the cluster's own group.
+func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
+	group := c.group(c.File.ResourceGroup)
+	var about struct {
+		Tags map[string]string `json:"tags"`
+	}
+	found, err := c.Cloud.Get(ctx, group, groupsVersion, &about)
+	if err != nil || !found {
+		return Demolition{}, err
+	}
+	was, _, err := c.recorded(ctx)
+	if err != nil {
+		return Demolition{}, err
+	}
+	all, err := c.listing(ctx)
+	if err != nil {
+		return Demolition{}, err
+	}
+	d := Demolition{Keeps: c.File.Storage.ResourceGroup}
+	made := map[string]bool{}
+	for _, r := range was.Properties.OutputResources {
+		made[strings.ToLower(r.ID)] = true
+	}
+	goes := map[string]bool{}
+	for _, r := range all {
+		if about := (Resource{r.ID}); !about.part() && (made[strings.ToLower(r.ID)] || c.ours(r)) {
+			d.Goes = append(d.Goes, about)
+			goes[strings.ToLower(r.ID)] = true
+		}
+	}
+	for _, r := range all {
+		if goes[strings.ToLower(r.ID)] || (Resource{r.ID}).part() {
+			continue
+		}
+		user, err := c.user(ctx, r)
+		if err != nil {
+			return Demolition{}, err
+		}
+		if !goes[strings.ToLower(user)] {
+			d.Stays = append(d.Stays, Resource{r.ID})
+		}
+	}
+	for _, r := range was.Properties.OutputResources { // what lists of resources do not show
+		about := Resource{r.ID}
+		if !about.in(group) || !strings.HasPrefix(strings.ToLower(about.Kind()), "microsoft.authorization/") {
+			continue
+		}
+		found, err := c.Cloud.Get(ctx, r.ID, rightsVersion, &struct{}{})
+		if err != nil {
+			return Demolition{}, err
+		}
+		if found {
+			d.Goes = append(d.Goes, about)
+		}
+	}
+	slices.SortStableFunc(d.Goes, func(a, b Resource) int {
+		if n := a.rank() - b.rank(); n != 0 {
+			return n
+		}
+		return strings.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID))
+	})
+	if about.Tags[render.ClusterTag] == c.File.Name && len(d.Stays) == 0 {
+		d.Group = c.File.ResourceGroup
+	}
+	return d, nil
+}
+
+// user is the machine that a disk or an interface belongs to, and with which it goes; "" for none.
+func (c *Cluster) user(ctx context.Context, r listed) (string, error) {
+	if !strings.EqualFold(Resource{r.ID}.Kind(), "Microsoft.Network/networkInterfaces") {
+		return r.ManagedBy, nil
+	}
+	var nic struct {
+		Properties struct {
+			Machine struct {
+				ID string `json:"id"`
+			} `json:"virtualMachine"`
+		} `json:"properties"`
+	}
+	_, err := c.Cloud.Get(ctx, r.ID, Resource{r.ID}.version(), &nic)
+	return nic.Properties.Machine.ID, err
+}
+
+// Down deletes what a demolition names, each by its name, and says so. What fails is said at the end, after everything else was tried: called
+// again, Down goes on there.
+func (c *Cluster) Down(ctx context.Context, d Demolition) error {
+	left := d.Goes
+	for round := 0; len(left) > 0; round++ {
+		var again []Resource
+		var failed []error
+		for _, r := range left {
+			err := c.Cloud.Delete(ctx, r.ID, r.version())
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				again, failed = append(again, r), append(failed, fmt.Errorf("%s is not deleted: %w", r, err))
+				continue
+			}
+			c.Say(r.String() + " is deleted")
+		}
+		if len(again) == len(left) || round == mostRounds || !slices.ContainsFunc(failed, usedStill) {
+			if len(failed) > 0 {
+				return errors.Join(failed...)
+			}
+			break
+		}
+		left = again // what used them is gone now
+	}
+	if d.Group == "" {
+		return nil
+	}
+	if err := c.Cloud.Delete(ctx, c.group(d.Group), groupsVersion); err != nil {
+		return fmt.Errorf("resource group %s is not deleted: %w", d.Group, err)
+	}
+	c.Say("resource group " + d.Group + " is deleted")
+	return nil
+}
+
+// mostRounds is how often down comes back to what was in use.
+const mostRounds = 3
+
+// usedStill says whether Azure refused because something uses the resource.
+func usedStill(err error) bool {
+	var e *cloud.Error
+	return errors.As(err, &e) && (e.Kind == cloud.Conflict || strings.Contains(e.Code, "InUse") || strings.Contains(e.Code, "CannotBeDeleted"))
+}

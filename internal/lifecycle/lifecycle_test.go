@@ -1,0 +1,253 @@
+package lifecycle_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sluice.dev/sluice/internal/azure"
+	"sluice.dev/sluice/internal/azure/config"
+	"sluice.dev/sluice/internal/azuresim"
+	"sluice.dev/sluice/internal/clusterfile"
+	"sluice.dev/sluice/internal/lifecycle"
+)
+
+const (
+	subscription = "11111111-1111-1111-1111-111111111111"
+	tenant       = "22222222-2222-2222-2222-222222222222"
+	givenID      = "/subscriptions/" + subscription + "/resourceGroups/shared/providers/Microsoft.ManagedIdentity/userAssignedIdentities/farm"
+)
+
+// world is a simulated Azure on its own clock, and an operator in front of it.
+type world struct {
+	*testing.T
+	*lifecycle.Cluster
+	sim  *azuresim.Server
+	now  time.Time
+	said []string
+}
+
+type patient struct{}
+
+func (patient) Settle(running *sync.WaitGroup)                  { running.Wait() }
+func (patient) Go(ctx context.Context, f func(context.Context)) { go f(ctx) }
+func (patient) Await(ctx context.Context, done <-chan struct{}, _ time.Duration) {
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+func newWorld(t *testing.T, file string) *world {
+	t.Helper()
+	w := &world{T: t, now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}
+	w.sim = &azuresim.Server{
+		Now: func() time.Time { return w.now }, AnyToken: true, TenantID: tenant, Boot: azuresim.Fixed(60 * time.Second), Delete: azuresim.Fixed(30 * time.Second),
+	}
+	text, err := os.ReadFile("../render/testdata/" + file + ".yaml")
+	w.must(err)
+	f, problems := clusterfile.Parse(text)
+	w.must(problems.Err())
+	// The operator's own machine: it is in another group, so that it is no part of the cluster.
+	for _, name := range []string{"shared", "images"} {
+		w.must(w.sim.AddResourceGroup(azuresim.ResourceGroup{Subscription: subscription, Name: name, Location: f.Region}))
+	}
+	w.must(w.sim.AddIdentity(azuresim.Identity{ID: givenID, TenantID: tenant, ClientID: "44444444-4444-4444-4444-444444444444"}))
+	w.must(w.sim.AddMachine(azuresim.Machine{Subscription: subscription, ResourceGroup: "office", Name: "desk", Location: "westeurope", SystemAssigned: true}))
+	r, err := azure.NewResources(t.Context(), azure.Options{
+		Config: config.Config{Subscription: subscription, ResourceGroup: f.ResourceGroup, Location: f.Region, Cloud: "AzurePublicCloud"},
+		Runner: patient{}, Transport: &azuresim.Transport{Server: w.sim, Machine: "desk"}, Now: w.sim.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	w.must(err)
+	wait := func(ctx context.Context, d time.Duration) error { w.now = w.now.Add(d); return ctx.Err() }
+	r.Wait = wait
+	w.Cluster = &lifecycle.Cluster{File: &f, Cloud: r, Wait: wait, Say: func(s string) { w.said = append(w.said, s) }}
+	return w
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) up() lifecycle.Door {
+	w.Helper()
+	fresh, err := lifecycle.NewDoor(w.now)
+	w.must(err)
+	door, err := w.Up(w.Context(), fresh)
+	w.must(err)
+	return door
+}
+
+func (w *world) check() (wrong []lifecycle.Finding) {
+	w.Helper()
+	_, err := w.Check(w.Context(), func(f lifecycle.Finding) {
+		if f.Wrong != "" {
+			wrong = append(wrong, f)
+		}
+	})
+	w.must(err)
+	return wrong
+}
+
+// TestAClusterIsMadeOnceAndTakenDownByName plays the whole life over each rendering: made, made again without a change, and taken down to the storage.
+func TestAClusterIsMadeOnceAndTakenDownByName(t *testing.T) {
+	for _, file := range []string{"k3s", "k3s-user", "kubeadm", "kubeadm-user"} {
+		t.Run(file, func(t *testing.T) {
+			w := newWorld(t, file)
+			if wrong := w.check(); len(wrong) > 0 {
+				t.Fatalf("before: %v", wrong)
+			}
+			first := w.up()
+			if first.PEM == "" {
+				t.Error("the first door has no key")
+			}
+			t.Log(strings.Join(w.said, "\n"))
+			changes, err := w.Diff(t.Context())
+			w.must(err)
+			for _, c := range changes {
+				t.Errorf("%s %s: %v", c.Verb, c.Resource, c.Fields)
+			}
+			if again := w.up(); again.Fingerprint != first.Fingerprint || again.PEM != "" {
+				t.Errorf("the second time the door is %s with %d bytes of key, want %s without", again.Fingerprint, len(again.PEM), first.Fingerprint)
+			}
+			text, err := lifecycle.Import(t.Context(), w.Cloud, w.File.ResourceGroup)
+			w.must(err)
+			if again, problems := clusterfile.Parse([]byte(text)); problems.Err() != nil || !reflect.DeepEqual(again, *w.File) {
+				t.Errorf("imported: %v\n%s", problems, text)
+			}
+			d, err := w.Demolish(t.Context())
+			w.must(err)
+			if len(d.Stays) > 0 {
+				t.Errorf("stays: %v", d.Stays)
+			}
+			w.said = nil
+			w.must(w.Down(t.Context(), d))
+			t.Log(strings.Join(w.said, "\n"))
+			if d, err = w.Demolish(t.Context()); err != nil || len(d.Goes) > 0 {
+				t.Errorf("after down there is %v, %v", d.Goes, err)
+			}
+			if found, err := w.Cloud.Get(t.Context(), "/subscriptions/"+subscription+"/resourceGroups/"+w.File.ResourceGroup, "2021-04-01", &struct{}{}); err != nil || found {
+				t.Errorf("the resource group is there after down: %t, %v", found, err)
+			}
+			for _, disk := range w.File.Storage.Disks {
+				at := "/subscriptions/" + subscription + "/resourceGroups/" + w.File.Storage.ResourceGroup + "/providers/Microsoft.Compute/disks/" + disk.Name
+				if found, err := w.Cloud.Get(t.Context(), at, "2024-03-02", &struct{}{}); err != nil || !found {
+					t.Errorf("disk %s is gone after down: %v", disk.Name, err)
+				}
+			}
+		})
+	}
+}
+
+// TestWhatIsWrongIsSaidBeforeAnythingIsMade breaks one thing at a time, and wants the check that names it.
+func TestWhatIsWrongIsSaidBeforeAnythingIsMade(t *testing.T) {
+	for name, c := range map[string]struct {
+		breaks func(*world)
+		want   string
+	}{
+		"the size is not sold in the region": {
+			func(w *world) { w.File.Pools[0].Size = "Standard_D4s_v9" },
+			"pool agents: size Standard_D4s_v9 cannot be had in westeurope",
+		},
+		"the quota is used up": {
+			func(w *world) { w.sim.Quota = map[string]int{"cores": 3} },
+			"quota of cores in westeurope: 0 of 3 cores are in use, and 6 more are needed",
+		},
+		"the rights are a reader's": {
+			func(w *world) { w.reader() },
+			"rights are missing: ",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "k3s")
+			c.breaks(w)
+			wrong := w.check()
+			if len(wrong) != 1 || !strings.Contains(wrong[0].Wrong, c.want) || wrong[0].Remedy == "" {
+				t.Errorf("%+v, want one with %q and a remedy", wrong, c.want)
+			}
+			if found, err := w.Cloud.Get(t.Context(), "/subscriptions/"+subscription+"/resourceGroups/render", "2021-04-01", &struct{}{}); err != nil || found {
+				t.Errorf("the check made the resource group: %t, %v", found, err)
+			}
+		})
+	}
+}
+
+// reader takes everything but reading from the operator.
+func (w *world) reader() {
+	w.Helper()
+	id := ""
+	for _, m := range w.sim.Machines() {
+		id = m.ID
+	}
+	w.must(w.sim.AddRoleAssignment(azuresim.RoleAssignment{Role: "Reader", Principal: id, Scope: "/subscriptions/" + subscription}))
+}
+
+// TestAnInterruptedUpIsFollowed ends up in mid-deployment: the next one begins no second deployment, and ends with the same door.
+func TestAnInterruptedUpIsFollowed(t *testing.T) {
+	w := newWorld(t, "k3s")
+	fresh, err := lifecycle.NewDoor(w.now)
+	w.must(err)
+	ctx, cancel := context.WithCancel(t.Context())
+	w.Say = func(s string) {
+		if strings.Contains(s, "is ready") {
+			cancel()
+		}
+	}
+	if _, err := w.Up(ctx, fresh); err == nil {
+		t.Fatal("an interrupted up is no error")
+	}
+	w.Say = func(s string) { w.said = append(w.said, s) }
+	if door := w.up(); door.Fingerprint != fresh.Fingerprint {
+		t.Errorf("the door is %s, want %s", door.Fingerprint, fresh.Fingerprint)
+	}
+	if !strings.Contains(strings.Join(w.said, "\n"), "is under way already") {
+		t.Errorf("nothing is said of the deployment that is under way: %q", w.said)
+	}
+}
+
+// TestAFailedMachineIsNamed has Azure refuse the server: up says which resource, and why, and the next up makes what is missing.
+func TestAFailedMachineIsNamed(t *testing.T) {
+	w := newWorld(t, "k3s")
+	w.sim.Inject(azuresim.Fault{Kind: "PUT virtualMachines", Status: 409, Code: "SkuNotAvailable", Times: 1})
+	fresh, err := lifecycle.NewDoor(w.now)
+	w.must(err)
+	_, err = w.Up(t.Context(), fresh)
+	if err == nil || !strings.Contains(err.Error(), "virtualMachines render-server failed: SkuNotAvailable") {
+		t.Fatalf("%v", err)
+	}
+	if door := w.up(); door.Fingerprint != fresh.Fingerprint || door.PEM != "" {
+		t.Errorf("the pools of the first deployment know door %s, and the second has %s", fresh.Fingerprint, door.Fingerprint)
+	}
+	changes, err := w.Diff(t.Context())
+	w.must(err)
+	if len(changes) > 0 {
+		t.Errorf("after the second up: %v", changes)
+	}
+}
+
+// TestWhatOthersMadeStays leaves somebody else's disk in the group, and so the group.
+func TestWhatOthersMadeStays(t *testing.T) {
+	w := newWorld(t, "k3s")
+	w.up()
+	other := "/subscriptions/" + subscription + "/resourceGroups/render/providers/Microsoft.Compute/disks/theirs"
+	w.must(w.Cloud.Put(t.Context(), other, "2024-03-02", map[string]any{
+		"location": "westeurope", "properties": map[string]any{"creationData": map[string]any{"createOption": "Empty"}, "diskSizeGB": 8},
+	}))
+	d, err := w.Demolish(t.Context())
+	w.must(err)
+	if len(d.Stays) != 1 || d.Stays[0].Name() != "theirs" || d.Group != "" {
+		t.Errorf("stays %v, group %q", d.Stays, d.Group)
+	}
+	w.must(w.Down(t.Context(), d))
+	if found, err := w.Cloud.Get(t.Context(), other, "2024-03-02", &struct{}{}); err != nil || !found {
+		t.Errorf("their disk is gone: %v", err)
+	}
+}
