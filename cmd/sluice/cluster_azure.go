@@ -111,7 +111,7 @@ func (b *builder) options(ctx context.Context, group, region string) (azure.Opti
 	case signInMachine:
 		o.Identity.Tenant, o.Identity.Client, o.Identity.Secret = "", "", ""
 	case signInAz:
-		o.CLI = true
+		o.Identity.CLI = true
 		if o.Subscription == "" {
 			a, err := azAccount(ctx)
 			if err != nil {

@@ -53,7 +53,7 @@ func check(i Identity) error {
 // not followed.
 func (o Options) credential() (azcore.TokenCredential, error) {
 	i := o.Identity
-	if o.CLI {
+	if i.CLI {
 		c, err := azidentity.NewAzureCLICredential(&azidentity.AzureCLICredentialOptions{Subscription: o.Subscription, TenantID: i.Tenant})
 		if err != nil {
 			return nil, fmt.Errorf("sign in by az: %w", err)

@@ -74,9 +74,6 @@ type Options struct {
 	Now func() time.Time // nil means time.Now
 	Log *slog.Logger     // nil discards
 
-	// CLI signs in as whoever has signed in to Microsoft's az on this machine, in place of Identity.
-	CLI bool
-
 	self string // the vmId of the machine that sluice runs on, "" when nobody knows
 
 	where config.Cloud // once [Options.find] has found it

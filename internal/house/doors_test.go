@@ -65,6 +65,10 @@ var hands = map[string]string{
 	"(*internal/join.cluster).tell":        "an Event tells a person why machines do not join",
 	"(*internal/expander.Client).Best":     "a question to the operator's own expander",
 	"(*internal/azure.diagnostics).logAt":  "Azure is asked where a machine's boot log is read, which it counts as an action; nothing changes",
+	"(*internal/azure.Resources).once":     "a person's sluice cluster, with that person's rights: the loop has no Resources",
+	"(*internal/azure.Resources).whole":    "the same, followed to its end",
+	"cmd/sluice.azAccount":                 "az is asked whom it has signed in",
+	"(*cmd/sluice.builder).options":        "az is looked for on this machine",
 	"(*internal/azure.standard).carryOn":   "what a removal that the guard allowed has left: tagged interfaces and disks without a machine, records of old deployments (S-37)",
 }
 

@@ -184,7 +184,7 @@ var borders = []border{
 	},
 	{
 		path: "sluice.dev/sluice/internal/azuresim", code: []string{"internal/azuresim/...", "internal/observer", "internal/world", "cmd/azuresim", "cmd/playground"},
-		tests:   []string{"internal/actuate", "internal/agent", "internal/app", "internal/azure", "internal/imds", "internal/join", "internal/render", "cmd/sluice"},
+		tests:   []string{"internal/actuate", "internal/agent", "internal/app", "internal/azure", "internal/imds", "internal/join", "internal/lifecycle", "internal/render", "cmd/sluice"},
 		because: "what runs in a user's cluster holds no simulator",
 	},
 	{

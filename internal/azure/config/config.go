@@ -90,6 +90,8 @@ type RateLimit struct {
 // Identity is who asks Azure. The zero Identity is the machine's system-assigned one. Of several credentials the first given counts: a
 // federated token, a managed identity, a secret, a certificate.
 type Identity struct {
+	CLI bool // whoever has signed in to Microsoft's az on this machine, and nothing of what follows
+
 	UserAssigned string // client id or resource id of a user-assigned managed identity
 
 	// An application: Tenant and Client, and one of the other three. Tenant is "adfs" where the authority is AD FS.
@@ -111,6 +113,8 @@ func (i Identity) ResourceID() bool {
 // String names the identity without its secrets.
 func (i Identity) String() string {
 	switch {
+	case i.CLI:
+		return "whoever is signed in to az"
 	case i.TokenFile != "":
 		return fmt.Sprintf("application %s of tenant %s by federated token", i.Client, i.Tenant)
 	case i.Application():
