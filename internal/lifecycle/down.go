@@ -172,6 +172,7 @@ func (c *Cluster) Down(ctx context.Context, d Demolition) error {
 				continue
 			}
 			c.Say(r.String() + " is deleted")
+			c.purge(ctx, r)
 		}
 		if len(again) == len(left) || round == mostRounds || !slices.ContainsFunc(failed, usedStill) {
 			if len(failed) > 0 {
@@ -189,6 +190,19 @@ func (c *Cluster) Down(ctx context.Context, d Demolition) error {
 	}
 	c.Say("resource group " + d.Group + " is deleted")
 	return nil
+}
+
+// purge frees the name of a vault, which Azure keeps for days after its deletion: the next up would be refused. Where that is forbidden it is said.
+func (c *Cluster) purge(ctx context.Context, r Resource) {
+	if !strings.EqualFold(r.Kind(), "Microsoft.KeyVault/vaults") {
+		return
+	}
+	at := c.subscription() + "/providers/Microsoft.KeyVault/locations/" + c.File.Region + "/deletedVaults/" + r.Name() + "/purge"
+	err := c.Cloud.Post(ctx, at, r.version(), nil, nil)
+	var e *cloud.Error
+	if err != nil && !(errors.As(err, &e) && e.Kind == cloud.NotFound) {
+		c.Say(fmt.Sprintf("the name of %s is taken for some days, since it is not purged: %v", r, err))
+	}
 }
 
 // mostRounds is how often down comes back to what was in use.
