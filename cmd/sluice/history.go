@@ -117,7 +117,7 @@ of groups and pauses began and ended, and where the record has a gap. Of a dry r
 			if follow {
 				return followLines(cmd.Context(), path, from, left, visit)
 			}
-			if _, err := read(path, from, to, left, visit); err != nil {
+			if err := read(path, from, to, left, visit); err != nil {
 				return err
 			}
 			switch {

@@ -121,16 +121,14 @@ func lastLine(path string, where search, is func(journal.Line, *history.Reader) 
 
 // eachLine goes through a journal until visit fails.
 func eachLine(path string, since time.Time, left aside, visit func(journal.Line, *history.Reader) error) error {
-	_, err := read(path, since, time.Time{}, left, visit)
-	return err
+	return read(path, since, time.Time{}, left, visit)
 }
 
-// read goes through the part of a journal between two times until visit fails, and returns the reader, which has the last entry still. A zero time is
-// no bound.
-func read(path string, since, until time.Time, left aside, visit func(journal.Line, *history.Reader) error) (*history.Reader, error) {
+// read goes through the part of a journal between two times until visit fails. A zero time is no bound.
+func read(path string, since, until time.Time, left aside, visit func(journal.Line, *history.Reader) error) error {
 	r, err := history.Read(path, since)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer r.Close()
 	r.Until(until)
@@ -147,13 +145,13 @@ func read(path string, since, until time.Time, left aside, visit func(journal.Li
 	for {
 		line, err := r.Next()
 		if errors.Is(err, io.EOF) && !some && len(r.Left()) > 0 {
-			return nil, fmt.Errorf("journal %s: %s; %s", path, r.Left()[0], history.Which)
+			return fmt.Errorf("journal %s: %s; %s", path, r.Left()[0], history.Which)
 		}
 		if errors.Is(err, io.EOF) && !some {
-			return nil, fmt.Errorf("journal %s: %w; %s", path, history.ErrNone, history.Which)
+			return fmt.Errorf("journal %s: %w; %s", path, history.ErrNone, history.Which)
 		}
 		if errors.Is(err, io.EOF) {
-			return r, nil
+			return nil
 		}
 		some = true
 		far(r)
@@ -161,7 +159,7 @@ func read(path string, since, until time.Time, left aside, visit func(journal.Li
 			err = visit(line, r)
 		}
 		if err != nil {
-			return r, err
+			return err
 		}
 	}
 }

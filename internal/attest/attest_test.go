@@ -41,7 +41,7 @@ func newAuthority(name string, change func(leaf *x509.Certificate)) *authority {
 		}
 		own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		must(err)
-		var public crypto.PublicKey = own.Public()
+		public := own.Public()
 		if n == 3 {
 			template.DNSNames, template.ExtKeyUsage = []string{"eastus.metadata.azure.com", "metadata.azure.com"}, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 			if change != nil {

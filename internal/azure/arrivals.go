@@ -60,7 +60,7 @@ var machinePath = regexp.MustCompile(`(?i)^/subscriptions/([0-9a-z-]{1,64})/reso
 // It is none of the subscription's machines unless ok.
 func (a *Arrivals) MachineID(id string) (group, set string, ok bool) {
 	m := machinePath.FindStringSubmatch(id)
-	if m == nil || !strings.EqualFold(m[1], a.subscription) || strings.Contains(id, "..") {
+	if len(m) == 0 || !strings.EqualFold(m[1], a.subscription) || strings.Contains(id, "..") {
 		return "", "", false
 	}
 	return m[2], m[3], true
@@ -126,7 +126,7 @@ func (n plugged) address() netip.Addr {
 func (vm seen) arrival() Arrival {
 	p := vm.Properties
 	out := Arrival{ID: vm.ID, UID: strings.ToLower(p.VMID), Name: strings.ToLower(p.OSProfile.ComputerName), ScaleSet: p.ScaleSet.ID[strings.LastIndex(p.ScaleSet.ID, "/")+1:]}
-	if m := machinePath.FindStringSubmatch(vm.ID); m != nil && m[3] != "" {
+	if m := machinePath.FindStringSubmatch(vm.ID); len(m) > 3 && m[3] != "" {
 		out.ScaleSet = m[3]
 	}
 	if at, err := time.Parse(time.RFC3339, p.Created); err == nil {

@@ -137,7 +137,8 @@ func (r *Resources) whole(ctx context.Context, method, doing, path, version stri
 		if err := r.Wait(ctx, min(retryAfter(resp, r.client.now(), pollEvery), time.Minute)); err != nil {
 			return err
 		}
-		if resp, err = poller.Poll(ctx); err != nil && !temporary(r.client.wrap("", doing, err)) {
+		resp, err = poller.Poll(ctx) //nolint:bodyclose // the pipeline has read and closed it
+		if err != nil && !temporary(r.client.wrap("", doing, err)) {
 			return r.client.wrap("", doing, err)
 		}
 		if resp == nil {

@@ -187,8 +187,10 @@ func (z Zone) Nodes() (n int) {
 	return n
 }
 
-// Bad and Trouble say what a row's colour is.
-func (z Zone) Bad() bool     { return z.has(view.Silent) }
+// Bad says whether a machine of the row is silent, which gives the row its colour.
+func (z Zone) Bad() bool { return z.has(view.Silent) }
+
+// Trouble says the same of machines in trouble.
 func (z Zone) Trouble() bool { return z.has(view.Trouble) }
 
 func (z Zone) has(s view.State) bool {
