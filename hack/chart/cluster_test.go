@@ -106,7 +106,7 @@ func (c cluster) resource(o *unstructured.Unstructured) (dynamic.ResourceInterfa
 	return c.dynamic.Resource(mapping.Resource), nil
 }
 
-// accepts says why the API server would not create the objects as they stand; fields that it does not know are refused. Nothing is stored.
+// accepts says why the API server would not create the objects as they stand; fields that it does not know are refused. Nothing but namespaces is stored.
 func (c cluster) accepts(objects []*unstructured.Unstructured) (refusals []string) {
 	c.t.Helper()
 	if len(objects) == 0 {
