@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -174,6 +175,20 @@ func checkCluster(cmd *cobra.Command, c *lifecycle.Cluster) (bool, error) {
 	return ok, err
 }
 
+// checked is the cluster with everything checked, and told what it costs; false when something is wrong.
+func (b *builder) checked(cmd *cobra.Command) (*lifecycle.Cluster, bool, error) {
+	c, err := b.cluster(cmd)
+	if err != nil {
+		return nil, false, err
+	}
+	ok, err := checkCluster(cmd, c)
+	if err != nil {
+		return nil, false, err
+	}
+	tellCost(cmd.OutOrStdout(), c)
+	return c, ok, nil
+}
+
 // tellCost prints what the machines cost a month.
 func tellCost(out io.Writer, c *lifecycle.Cluster) {
 	cost := c.Cost(catalog.Listed())
@@ -210,15 +225,10 @@ Exit code 0: nothing is wrong; 1: something is; 2: error.`,
 		Example: "  sluice cluster check\n  sluice cluster check --sign-in=az --subscription=00000000-0000-0000-0000-000000000000",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := b.cluster(cmd)
+			_, ok, err := b.checked(cmd)
 			if err != nil {
 				return err
 			}
-			ok, err := checkCluster(cmd, c)
-			if err != nil {
-				return err
-			}
-			tellCost(cmd.OutOrStdout(), c)
 			if !ok {
 				return exit(exitActs)
 			}
@@ -242,15 +252,10 @@ Exit code 0: the cluster is as the file says; 1: a check found something, or nob
 		Example: "  sluice cluster up\n  sluice cluster up --yes",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := b.cluster(cmd)
+			c, ok, err := b.checked(cmd)
 			if err != nil {
 				return err
 			}
-			ok, err := checkCluster(cmd, c)
-			if err != nil {
-				return err
-			}
-			tellCost(cmd.OutOrStdout(), c)
 			if !ok {
 				return exit(exitActs)
 			}
@@ -309,6 +314,9 @@ func writeDoor(path string, door *lifecycle.Door) error {
 			return fmt.Errorf("%s: %w; move it away", path, err)
 		}
 		return nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: it cannot be read (%w); it may hold the key of this cluster's join door: make it readable", path, errors.Unwrap(err))
 	}
 	if err := os.WriteFile(path, []byte(door.PEM), 0o600); err != nil {
 		return fmt.Errorf("keep the key of the join door: %w", err)

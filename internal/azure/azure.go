@@ -60,22 +60,14 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 	if o, err = o.find(ctx); err != nil {
 		return nil, err
 	}
-	gate := newGate(o.Now, o.APIShare, o.Location)
-	gate.rates = o.RateLimit
-	cred, err := o.credential()
+	c, cred, err := o.connect()
 	if err != nil {
 		return nil, err
 	}
-	tokens := &tokens{from: cred, source: o.tokenSource(), runner: o.Runner, now: o.Now}
-	factory, err := o.clients(gate, tokens)
+	factory, err := o.clients(c.gate, c.tokens)
 	if err != nil {
 		return nil, err
 	}
-	pipeline, err := o.pipeline(gate, tokens)
-	if err != nil {
-		return nil, err
-	}
-	c := &client{options: o, gate: gate, tokens: tokens, pipeline: pipeline}
 	st := newState(c)
 	q := &questions{state: st, life: ctx, triggers: make(chan struct{}, 1)}
 	p := &Provider{

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/arm"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -24,6 +25,22 @@ type client struct {
 	tokens   *tokens
 	pipeline runtime.Pipeline              // for requests that the SDK's clients for Microsoft.Compute do not know
 	about    func(cluster.GroupID) subject // of a group, as far as it was read
+}
+
+// connect makes a client of complete options, and says by which credential it signs in. It asks nobody.
+func (o Options) connect() (*client, azcore.TokenCredential, error) {
+	gate := newGate(o.Now, o.APIShare, o.Location)
+	gate.rates = o.RateLimit
+	cred, err := o.credential()
+	if err != nil {
+		return nil, nil, err
+	}
+	tokens := &tokens{from: cred, source: o.tokenSource(), runner: o.Runner, now: o.Now}
+	pipeline, err := o.pipeline(gate, tokens)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &client{options: o, gate: gate, tokens: tokens, pipeline: pipeline}, cred, nil
 }
 
 func (c *client) now() time.Time { return c.options.Now() }

@@ -34,19 +34,12 @@ func NewResources(ctx context.Context, options Options) (*Resources, error) {
 	if o, err = o.find(ctx); err != nil {
 		return nil, err
 	}
-	gate := newGate(o.Now, o.APIShare, o.Location)
-	gate.rates = o.RateLimit
-	cred, err := o.credential()
+	c, _, err := o.connect()
 	if err != nil {
 		return nil, err
 	}
-	tokens := &tokens{from: cred, source: o.tokenSource(), runner: o.Runner, now: o.Now}
-	pipeline, err := o.pipeline(gate, tokens)
-	if err != nil {
-		return nil, err
-	}
-	c := &client{options: o, gate: gate, tokens: tokens, pipeline: pipeline, about: func(cluster.GroupID) subject { return subject{} }}
-	return &Resources{client: c, rm: newResourceManager(o, pipeline), Wait: sleep}, nil
+	c.about = func(cluster.GroupID) subject { return subject{} }
+	return &Resources{client: c, rm: newResourceManager(o, c.pipeline), Wait: sleep}, nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

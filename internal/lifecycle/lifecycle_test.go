@@ -190,7 +190,7 @@ func (w *world) reader() {
 	w.must(w.sim.AddRoleAssignment(azuresim.RoleAssignment{Role: "Reader", Principal: id, Scope: "/subscriptions/" + subscription}))
 }
 
-// TestAnInterruptedUpIsFollowed ends up in mid-deployment: the next one begins no second deployment, and ends with the same door.
+// TestAnInterruptedUpIsFollowed ends up in mid-deployment, and the file changes: the next one follows the first, then deploys the file, with the same door.
 func TestAnInterruptedUpIsFollowed(t *testing.T) {
 	w := newWorld(t, "k3s")
 	fresh, err := lifecycle.NewDoor(w.now)
@@ -205,11 +205,17 @@ func TestAnInterruptedUpIsFollowed(t *testing.T) {
 		t.Fatal("an interrupted up is no error")
 	}
 	w.Say = func(s string) { w.said = append(w.said, s) }
+	w.File.Pools[0].Max = 12
 	if door := w.up(); door.Fingerprint != fresh.Fingerprint {
 		t.Errorf("the door is %s, want %s", door.Fingerprint, fresh.Fingerprint)
 	}
 	if !strings.Contains(strings.Join(w.said, "\n"), "is under way already") {
 		t.Errorf("nothing is said of the deployment that is under way: %q", w.said)
+	}
+	changes, err := w.Diff(t.Context())
+	w.must(err)
+	if len(changes) > 0 {
+		t.Errorf("the changed file is not deployed: %v", changes)
 	}
 }
 

@@ -79,7 +79,7 @@ func (c *Cluster) Address(ctx context.Context) (string, error) {
 }
 
 // Up makes what the file describes, or changes what is there to it. It may be interrupted and called again: a deployment that Azure still works at
-// is followed, and not begun a second time.
+// is followed to its end first, since it may be of an older file.
 //
 // The door is used where the server is new. Up returns that of the cluster, without its key where the server was there before.
 func (c *Cluster) Up(ctx context.Context, fresh Door) (Door, error) {
@@ -89,8 +89,10 @@ func (c *Cluster) Up(ctx context.Context, fresh Door) (Door, error) {
 	}
 	before, _ := was.Properties.Parameters[render.ParameterFingerprint].Value.(string)
 	if found && !was.ended() {
-		c.Say(fmt.Sprintf("deployment %s is under way already, and is followed", c.File.Name))
-		return Door{Fingerprint: before}, c.follow(ctx)
+		c.Say(fmt.Sprintf("deployment %s is under way already, and is followed to its end first", c.File.Name))
+		if err := c.follow(ctx); err != nil {
+			return Door{Fingerprint: before}, err
+		}
 	}
 	now, err := c.look(ctx)
 	if err != nil {
