@@ -162,7 +162,7 @@ monitoring-test: ## play the alerts and hold rules and dashboards to the series 
 .PHONY: monitoring-story
 monitoring-story: ## play the story and hold each panel to show something of it, for four minutes
 	@GO='$(GO)' LDFLAGS='$(LDFLAGS)' hack/build bin/playground ./cmd/playground
-	cd hack/monitoring && $(GO) test -count=1 -v -run TestPanelsShowTheStory . -playground='$(CURDIR)/bin/playground'
+	cd hack/monitoring && $(GO) test -tags story -count=1 -v -run TestPanelsShowTheStory . -playground='$(CURDIR)/bin/playground'
 
 .PHONY: test-browser
 test-browser: ## try the page in a real Chromium, which is installed where it can be: live, back in time, keys, axe, hostile text, behind a proxy

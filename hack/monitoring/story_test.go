@@ -1,3 +1,5 @@
+//go:build story
+
 package monitoring
 
 import (
@@ -53,7 +55,7 @@ const alerts = "Needs a person"
 // shows. No alert fires.
 func TestPanelsShowTheStory(t *testing.T) {
 	if *playground == "" {
-		t.Skip("make monitoring-story plays it")
+		t.Fatal("-playground names no program: make monitoring-story builds and names it")
 	}
 	store := teststorage.New(t)
 	engine := promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery)
