@@ -98,21 +98,8 @@ func build(ctx context.Context, dir string, tried []mutant) error {
 		if err != nil {
 			return err
 		}
-		for i, m := range mutants {
-			if m.file != file {
-				continue
-			}
-			muted := fmt.Sprintf("(muted == %q)", key(i))
-			if function, words, ok := strings.Cut(m.old, " says "); ok && m.new == "" {
-				if text, err = silence(text, function, words, muted); err != nil {
-					return fmt.Errorf("%s: %w: correct cmd/mutants/fleet.go", file, err)
-				}
-				continue
-			}
-			if n := bytes.Count(text, []byte(m.old)); n != 1 {
-				return fmt.Errorf("%s has %q %d times, want once: correct cmd/mutants/table.go or fleet.go", file, m.old, n)
-			}
-			text = bytes.Replace(text, []byte(m.old), []byte(strings.ReplaceAll(m.new, "MUTED", muted)), 1)
+		if text, err = mutate(file, text); err != nil {
+			return err
 		}
 		if err := write(file, text); err != nil {
 			return err
@@ -139,6 +126,28 @@ func build(ctx context.Context, dir string, tried []mutant) error {
 		}
 	}
 	return nil
+}
+
+// mutate has the text of a file ask the environment at each of its mutants.
+func mutate(file string, text []byte) ([]byte, error) {
+	for i, m := range mutants {
+		if m.file != file {
+			continue
+		}
+		muted := fmt.Sprintf("(muted == %q)", key(i))
+		if function, words, ok := strings.Cut(m.old, " says "); ok && m.new == "" {
+			var err error
+			if text, err = silence(text, function, words, muted); err != nil {
+				return nil, fmt.Errorf("%s: %w: correct cmd/mutants/fleet.go", file, err)
+			}
+			continue
+		}
+		if n := bytes.Count(text, []byte(m.old)); n != 1 {
+			return nil, fmt.Errorf("%s has %q %d times, want once: correct cmd/mutants/table.go or fleet.go", file, m.old, n)
+		}
+		text = bytes.Replace(text, []byte(m.old), []byte(strings.ReplaceAll(m.new, "MUTED", muted)), 1)
+	}
+	return text, nil
 }
 
 // key is what a mutant is called in the environment.

@@ -24,7 +24,7 @@ var mutants = slices.Concat(elsewhere, inFleet)
 var elsewhere = []mutant{
 	{
 		"S-06", "a deletion is remembered as a write", "internal/azure/ledger.go",
-		"o.Verb = fleet.Park\n\t}\n\tp.options.Ledger.Observe(o)", "o.Verb = fleet.Park\n\t}\n\tif !MUTED {\n\t\tp.options.Ledger.Observe(o)\n\t}", scenario("takeover-knows-what-went"),
+		"o.Verb = fleet.Park\n\t}\n\ts.options.Ledger.Observe(o)", "o.Verb = fleet.Park\n\t}\n\tif !MUTED {\n\t\ts.options.Ledger.Observe(o)\n\t}", scenario("takeover-knows-what-went"),
 	},
 	{
 		"S-19", "an eviction empties a node", "internal/actuate/actuate.go",
@@ -225,7 +225,7 @@ var elsewhere = []mutant{
 	},
 	{
 		"S-14", "a scale set that Azure denies is deleted only when its machines were seen leaving", "internal/azure/absence.go",
-		"g.good != nil && p.left(g):", "g.good != nil && (p.left(g) || MUTED):", scenario("group-denied"),
+		"g.good != nil && rs.left(g):", "g.good != nil && (rs.left(g) || MUTED):", scenario("group-denied"),
 	},
 	{
 		"S-19", "a cordon that was turned down is charged to nobody", "internal/actuate/actuate.go",
@@ -416,7 +416,7 @@ var elsewhere = []mutant{
 	},
 	{
 		"S-40", "a write is told before it is asked for", "internal/azure/write.go",
-		"if p.options.Ahead == nil {", "if p.options.Ahead == nil || MUTED {", scenario("two-leaders-and-a-lie"),
+		"if w.options.Ahead == nil {", "if w.options.Ahead == nil || MUTED {", scenario("two-leaders-and-a-lie"),
 	},
 	{
 		"S-01", "a growth that was decided on without what another process has asked for is decided on anew", "internal/azure/resume.go",
