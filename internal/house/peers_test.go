@@ -223,15 +223,14 @@ func TestARowOfPeersIsReadStrictly(t *testing.T) {
 
 func peersAsPage(rows []peerRow) string {
 	var b strings.Builder
-	b.WriteString(`# Peers' documents in one page
+	b.WriteString(`# Where sluice differs from its peers
 
-What the documents and tests of cluster-autoscaler and Karpenter state, in our words, one behaviour a row, and whether sluice has it. The rows are the lines that begin
-with ` + "`# peer:`" + ` in the prose of [the scenarios](scenarios.md), each of which shows its row, and those of ` + "`" + peersFile + "`" + ` for what no scenario shows.
-This page is made by ` + "`go test ./internal/house -run Peers -update`" + `.
+What the documents and tests of cluster-autoscaler and Karpenter state and sluice does otherwise. What is the same is counted only: each scenario that shows it has a line
+that begins with ` + "`# peer:`" + `, and ` + "`" + peersFile + "`" + ` has what no scenario shows. This page is made by ` + "`go test ./internal/house -run Peers -update`" + `.
 
 - **same**: sluice does the same; the scenario fails otherwise.
-- **better**: sluice does the same with less loss, sooner, or in more cases; the row says what.
-- **different**: sluice does something else on purpose, or by another measure; the row says what and why.
+- **better**: sluice does the same with less loss, sooner, or in more cases.
+- **different**: sluice does something else on purpose, or by another measure.
 - **not there**: sluice does not have it; the scenario, if one can be played, shows what happens instead.
 
 `)
@@ -243,7 +242,7 @@ This page is made by ` + "`go test ./internal/house -run Peers -update`" + `.
 	for _, s := range peerSources {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", s.title, s.about)
 		for _, topic := range s.topics {
-			some := of(rows, s.name, topic[0])
+			some := slices.DeleteFunc(of(rows, s.name, topic[0]), func(r peerRow) bool { return r.verdict == peerVerdicts[0] })
 			if len(some) == 0 {
 				continue
 			}

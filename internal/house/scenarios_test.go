@@ -33,7 +33,7 @@ func scenariosOfTheHouse(t *testing.T) []string {
 // fewestOfATopic is how many scenarios whose names begin with the same word have a section of their own.
 const fewestOfATopic = 4
 
-// TestTheCatalogueOfScenariosIsCurrent makes the list of scenarios, each with its prose, in sections by the first word of their names.
+// TestTheCatalogueOfScenariosIsCurrent makes the list of scenarios, each with how its prose begins, in sections by the first word of their names.
 func TestTheCatalogueOfScenariosIsCurrent(t *testing.T) {
 	topics, lines := map[string]int{}, map[string][]string{}
 	for _, file := range scenariosOfTheHouse(t) {
@@ -53,14 +53,14 @@ func TestTheCatalogueOfScenariosIsCurrent(t *testing.T) {
 			topic = "others"
 		}
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		lines[topic] = append(lines[topic], fmt.Sprintf("| [%s](../../%s) | %s |\n", name, file, strings.ReplaceAll(prose, "|", "\\|")))
+		lines[topic] = append(lines[topic], fmt.Sprintf("- [%s](../../%s): %s\n", name, file, beginningOf(prose)))
 	}
 	var b strings.Builder
 	for i, topic := range slices.Sorted(maps.Keys(lines)) {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString("### " + strings.ToUpper(topic[:1]) + topic[1:] + "\n\n| scenario | what it shows |\n|---|---|\n" + strings.Join(lines[topic], ""))
+		b.WriteString("### " + strings.ToUpper(topic[:1]) + topic[1:] + "\n\n" + strings.Join(lines[topic], ""))
 	}
 	current(t, catalogue, "## Scenarios", b.String(), "CatalogueOfScenarios")
 }
@@ -69,6 +69,36 @@ func TestTheCatalogueOfScenariosIsCurrent(t *testing.T) {
 func topicOf(file string) string {
 	topic, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".txtar"), "-")
 	return topic
+}
+
+// longBeginning is how many words of a first sentence are shown, where it has a colon to end at before.
+const longBeginning = 18
+
+// beginningOf is the first sentence of prose, or what stands before its colon where the sentence is long.
+func beginningOf(prose string) string {
+	first, _, more := strings.Cut(prose, ". ")
+	if clause, _, colon := strings.Cut(first, ": "); colon && len(strings.Fields(first)) > longBeginning {
+		return clause + "."
+	}
+	if more {
+		return first + "."
+	}
+	return first
+}
+
+// TestACatalogueShowsHowProseBegins holds the list to one short sentence for each scenario.
+func TestACatalogueShowsHowProseBegins(t *testing.T) {
+	long := strings.Repeat("one ", longBeginning-1)
+	for prose, want := range map[string]string{
+		"A machine is slow. It joins late.":  "A machine is slow.",
+		"A machine is slow.":                 "A machine is slow.",
+		"A short one: it stays whole. More.": "A short one: it stays whole.",
+		long + "end: and the rest. More.":    long + "end.",
+	} {
+		if have := beginningOf(prose); have != want {
+			t.Errorf("%q begins with %q, not %q", prose, have, want)
+		}
+	}
 }
 
 // proseOf is what a scenario says of itself, in one line, without what peers state.
