@@ -72,7 +72,7 @@ func topicOf(file string) string {
 }
 
 // longBeginning is how many words of a first sentence are shown, where it has a colon to end at before.
-const longBeginning = 18
+const longBeginning = 12
 
 // beginningOf is the first sentence of prose, or what stands before its colon where the sentence is long.
 func beginningOf(prose string) string {
