@@ -28,15 +28,16 @@ func adoptCommand() *cobra.Command {
 	var directory string
 	cmd := &cobra.Command{
 		Use:   "adopt",
-		Short: "Say what the settings of a running cluster-autoscaler become, and write the way there and back",
-		Long: `Read the Deployment of cluster-autoscaler: its arguments, its environment with what that takes from Secrets and ConfigMaps, and
-the azure.json that it mounts. Say what each setting becomes and which defaults differ, write two manifests, and run "sluice doctor"
-and "sluice plan" with exactly these settings. Nothing is changed in the cluster or in Azure.
+		Short: "Show what cluster-autoscaler's settings become; write the manifests to switch and to go back",
+		Long: `Read the Deployment of cluster-autoscaler: its arguments, its environment, and the azure.json that it mounts. Show what each setting
+becomes and which defaults differ. Write two manifests, and run "sluice doctor" and "sluice plan" with exactly these settings. Nothing is
+changed in the cluster or in Azure.
 
-` + wayThere + ` is the same Deployment with sluice's image, and sluice's rights for its service account; ` + wayBack + ` is the
-Deployment as it is. They hold a secret only where the Deployment itself does. A file that is there already is not overwritten.
+` + wayThere + ` is the same Deployment with sluice's image, and sluice's rights for its service account. ` + wayBack + ` is
+the Deployment as it is. They
+hold a secret only where the Deployment itself does. A file that exists is not overwritten.
 
-Doctor and plan ask with your rights in Kubernetes. A managed identity is that of the machine they run on: elsewhere doctor says so.
+Doctor and plan use your rights in Kubernetes. A managed identity exists only on its machine; elsewhere doctor says so.
 
 Exit code 0: nothing is wrong and nothing to do; 1: doctor found something, or sluice would act; 2: error.`,
 		Example: "  sluice adopt --image=registry.example/sluice:v0.1.0\n  sluice adopt --image=registry.example/sluice:v0.1.0 --namespace=autoscaling --deployment=ca-azure",

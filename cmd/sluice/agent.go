@@ -28,15 +28,15 @@ func agentCommand() *cobra.Command {
 	a := agent.Agent{Now: time.Now, Metrics: agent.NewMetrics()}
 	cmd := &cobra.Command{
 		Use:   "agent",
-		Short: "Hear Azure's notices on a node, and write them there",
-		Long: `Hear what Azure announces to the machine on which this runs: that a spot machine is taken away, that a machine is deleted,
-redeployed or restarted. The agent writes that on its own node, which then takes no more pods. "sluice run" sees it there and evicts the pods through
-their disruption budgets, each with what is left of its grace period. Pods that may not be evicted (of a Job, bare, or annotated so) go on working
-until just their grace is left. Once sluice has written on the node that it is empty, the agent tells Azure that it may go on, if the notice is
-about this machine alone. A notice that is taken back gives the node back. Where no sluice runs, new pods are kept away and nothing more.
+		Short: "Read Azure's notices on a node, and write them on its Node",
+		Long: `Read what Azure announces to this machine: that a spot machine is taken away, or a machine deleted, redeployed or
+restarted. The agent writes the notice on its own node, which then takes no more pods. "sluice run" evicts the pods within their
+disruption budgets and the time that is left. Pods that may not be evicted (of a Job, bare, or annotated) work until only their grace
+period is left. When sluice has marked the node as empty, the agent lets Azure proceed; not if the notice is also about other machines.
+When Azure withdraws a notice, the node takes pods again. Where no sluice runs, the agent keeps new pods away and does nothing more.
 
-It runs on every node, as a DaemonSet (deploy/agent.yaml) or as a systemd unit (deploy/sluice-agent.service), and needs no credentials
-of Azure. While nothing is announced it asks the machine's own metadata service once a second, and the API server nothing.`,
+It runs on every node, as a DaemonSet (deploy/agent.yaml) or as a systemd unit (deploy/sluice-agent.service). It needs no credentials of
+Azure. It asks the machine's own metadata service once a second. It asks the API server only when there is a notice.`,
 		Example: `  sluice agent --node-name=agents-3
   sluice agent --heed=Preempt,Terminate --dry-run`,
 		Args: noArguments,

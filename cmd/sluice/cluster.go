@@ -26,10 +26,10 @@ const clusterName = "cluster.yaml"
 func clusterCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster COMMAND",
-		Short: "Make a cluster of one file: network, server, pools, join and sluice itself",
-		Long: `A cluster is one file, cluster.yaml: its network, its server, its pools of machines. "sluice cluster init" writes one to begin with,
-"sluice cluster render" shows the template, the parameters and the cloud-init that it becomes. Both contact nobody. "check", "up", "diff", "import"
-and "down" ask Azure.`,
+		Short: "Make a cluster of one file: network, server, pools, and sluice itself",
+		Long: `A cluster is one file, cluster.yaml: its network, its server, its pools of machines. "sluice cluster init" writes one
+to begin with. "sluice cluster render" shows its template, parameters and cloud-init. These two use no network. "check", "up", "diff",
+"import" and "down" ask Azure.`,
 		Args: knownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -97,8 +97,8 @@ func clusterInitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Write a commented cluster.yaml to begin with",
-		Long: `Write a commented file that describes a cluster of one server and two pools, and beside it the JSON schema by which editors complete it. A file that is
-there already is not overwritten.`,
+		Long: `Write a commented file that describes a cluster of one server and two pools. Beside it comes the JSON schema by which editors complete it.
+A file that exists is not overwritten.`,
 		Example: `  sluice cluster init --name=render --region=westeurope --allow-from=203.0.113.0/24
   sluice cluster init --name=render --region=westeurope --distribution=kubeadm --ssh-public-key=$HOME/.ssh/farm.pub`,
 		Args: noArguments,

@@ -23,22 +23,21 @@ func doctorCommand() *cobra.Command {
 	o := app.Options{Version: version}
 	cmd := &cobra.Command{
 		Use:   "doctor [--join [NODE]]",
-		Short: "Say what is wrong with this installation, and how to mend it",
-		Long: `Look at everything that sluice rests on, with the same flags and environment as "sluice run": the configuration,
-instance metadata, endpoints, the identity and its rights action by action, the rights in Kubernetes, the clocks, node
-groups, tags, and how nodes and machines match. Nothing is written.
+		Short: "Check this installation; name each fault and its remedy",
+		Long: `Check everything that sluice needs, with the same flags and environment as "sluice run". These are the configuration,
+instance metadata, endpoints, the identity and each of its rights. Also the rights in Kubernetes, clocks, node groups, tags, and how nodes
+and machines match. Nothing is written.
 
-Each check is told as it ends, and the whole ends within --timeout. What is wrong comes with a code and with what mends it;
-checks that depend on something that is wrong are not made. With -o json, one document comes at the end.
+Each result is printed when its check ends. All checks end within --timeout. A fault has a code and a remedy. Checks that need what is
+faulty are left out. With -o json, one document comes at the end.
 
-With --join it says why machines and nodes do not come together as they should: names, provider ids, labels, taints, passwords
-of K3s, and what the boot log of a machine without a node says. Of a NODE, or a machine as GROUP/ID or by its computer name, it
-tells everything; without one, all with which something is wrong. It works without Azure, and on clusters that sluice does not manage.
+With --join it finds out why machines do not become nodes as they should. It looks at names, provider ids, labels, taints, K3s passwords,
+and the boot log of a machine without a node. Name a NODE, or a machine as GROUP/ID or by its computer name, to see everything about it.
+Without a name, only faults are shown. It works without Azure, and on clusters that sluice does not manage.
 
-The rights in Kubernetes are those of whoever asks. --as asks for those of another account, such as sluice's own.
+The checks use your rights in Kubernetes. --as checks those of another account, such as sluice's own.
 
-Exit code 0: everything was looked at and nothing is wrong; 1: there is a problem or a warning, or something could not be
-looked at; 2: error.`,
+Exit code 0: all was checked and nothing is wrong; 1: a problem, a warning, or a check that could not be made; 2: error.`,
 		Example: "  sluice doctor\n  sluice doctor --join\n  sluice doctor --join agents00002f\n  sluice doctor --as=system:serviceaccount:kube-system:sluice\n  sluice doctor --nodes=1:10:agents -o json",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if x.Join && len(args) == 1 {

@@ -23,14 +23,14 @@ func explainCommand() *cobra.Command {
 	var format, namespace, at string
 	cmd := &cobra.Command{
 		Use:   "explain pod|node|group|instance|request|buffer NAME",
-		Short: "Say what becomes of a pod, a node, a node group, a machine, or a request or buffer of room, and why",
-		Long: `Say what sluice makes of one pod, node, node group, instance (a machine of a group), request (a ProvisioningRequest) or buffer
-(a CapacityBuffer): the outcome, every reason with its code and the numbers
-that were compared, what is in flight about it, and how old the evidence is.
+		Short: "Show the state of a pod, node, node group, machine, request or buffer, and the reasons",
+		Long: `Show the state of one pod, node, node group, instance, request or buffer. An instance is a machine of a group. A
+request is a ProvisioningRequest, a buffer a CapacityBuffer. You see the outcome, each reason with its code and numbers, actions in
+progress, and how old the evidence is.
 
-The answer comes from the running sluice, as for "sluice plan"; from a journal (--journal, by default its last cycle; of what is gone the last
-one that speaks of it); or, with flags that say how to decide, from one look at the cluster now.
-Pods, requests and buffers are named namespace/name, or name in --namespace; instances are named group/id.`,
+The answer comes from the running sluice, as for "sluice plan". With --journal it comes from a journal: from the last cycle, or the last
+one that has the thing. With flags that say how to decide, it comes from one look at the cluster now. Name pods, requests and buffers as
+namespace/name, or as name with --namespace. Name instances as group/id.`,
 		Example: `  sluice explain pod default/web-7d9f
   sluice explain pod web-7d9f -n default --context=prod
   sluice explain group agents --server=http://127.0.0.1:8085

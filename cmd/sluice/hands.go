@@ -79,15 +79,15 @@ func pauseCommand() *cobra.Command {
 	var e ends
 	cmd := &cobra.Command{
 		Use:   "pause [GROUP]",
-		Short: "Have sluice leave a node group alone for a while",
-		Long: `Have the running sluice leave a node group, or without a name all of them, alone until a time: it is not grown, no node of it
-is removed, and nodes that were on their way out are given back. Machines that Azure is deleting already go.
+		Short: "Leave a node group alone for a while",
+		Long: `Let the running sluice leave a node group alone until a time; without a name, all groups. It adds no machine and
+removes no node. Nodes that it was removing return to service. Machines that Azure is already deleting go.
 
-A name that the running sluice manages no group of is refused. Where that cannot be told, since its status ConfigMap cannot be read, the pause is
-written all the same and the command says so: a pause keeps things as they are.
+A name that is no group of the running sluice is refused. If its status ConfigMap cannot be read, the pause is written anyway, and the
+command says so.
 
-The pause ends by itself; "sluice resume" ends it sooner. It stands in the cluster, as an annotation of namespace kube-system, so that
-every replica and every restart of sluice knows of it. "sluice explain group GROUP" and "sluice doctor" show it.`,
+The pause ends by itself; "sluice resume" ends it sooner. It is an annotation of namespace kube-system, so every replica knows of it, also
+after a restart. "sluice explain group GROUP" and "sluice doctor" show it.`,
 		Example: "  sluice pause agents --for 2h\n  sluice pause --until 2026-01-31T18:00:00Z",
 		Args:    arguments(0, 1, "at most one node group, such as: sluice pause agents --for 2h"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -123,18 +123,19 @@ func acknowledgeCommand() *cobra.Command {
 	var h operator
 	cmd := &cobra.Command{
 		Use:   "acknowledge [GROUP]",
-		Short: "Say that the lost nodes of a group are known, so that their machines may go",
-		Long: `Say that you know which nodes a node group, or without a name every group, has lost by now, and that nothing on their machines is
-needed any more. sluice then deletes these machines as it deletes single ones: those whose time is over, within the budget of removals.
+		Short: "Confirm that nodes of a group are lost, so that their machines may go",
+		Long: `Confirm that you know which nodes a group has lost, and that nothing on their machines is needed. Without a name,
+this is for every group. sluice then deletes these machines when their time is over, within the budget of removals.
 
-A node is lost when its Node object is gone, or its kubelet silent, while its machine runs. When more than 5 % of a group, and more than one, are lost within an
-hour, that is an accident, and work may still run there: none of the machines goes in the first hour, and then one an hour. When more than
-30 % of a group's Node objects are gone, none goes at all. "sluice explain group GROUP" says so with the code GroupLost, and names this command.
+A node is lost when its Node object is gone, or its kubelet silent, while its machine runs. To lose more than one, and more than 5 % of a
+group, within an hour is an accident. Work may still run there. So none of the machines goes in the first hour, and then one an hour. When
+more than 30 % of a group's Node objects are gone, none goes at all. "sluice explain group GROUP" then shows the code GroupLost, and names
+this command.
 
-Look first: kubectl get nodes, and the machines in Azure. A kubelet that reports again keeps its machine, and nothing need be acknowledged then.
+Look first: kubectl get nodes, and the machines in Azure. A kubelet that reports again keeps its machine; then do nothing.
 
-It is for what is lost by now: nodes that are lost later are counted anew. It stands in the cluster, as an annotation of namespace kube-system, so that
-every replica and every restart of sluice knows of it. It cannot be taken back: "sluice pause" keeps what has not gone yet.`,
+Nodes that are lost later count anew. The confirmation is an annotation of namespace kube-system, so every replica knows of it, also after
+a restart. It cannot be cancelled. "sluice pause" keeps the machines that are still there.`,
 		Example: "  sluice acknowledge agents\n  sluice acknowledge",
 		Args:    arguments(0, 1, "at most one node group, such as: sluice acknowledge agents"),
 		RunE:    h.acknowledge,
@@ -289,10 +290,11 @@ func holdCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hold NODE",
 		Short: "Keep a node until a time",
-		Long: `Keep a node until a time: sluice does not remove it, and gives it back if it was on its way out. Pods may come and go.
+		Long: `Keep a node until a time. sluice does not remove it, and returns it to service if its removal has begun. Pods may
+come and go.
 
-The hold ends by itself; "sluice release" ends it sooner. It is the annotation sluice.dev/hold-until on the node, whose value is a time or a
-duration from the node's creation on, so that a node may be born with it. cluster-autoscaler's annotation
+The hold ends by itself; "sluice release" ends it sooner. It is the annotation sluice.dev/hold-until on the node: a time, or a duration
+from the node's creation. So a new node may have it from the start. The annotation
 cluster-autoscaler.kubernetes.io/scale-down-disabled=true keeps a node without an end.`,
 		Example: "  sluice hold agents000003 --for 8h\n  sluice hold agents000003 --until 2026-01-31T18:00:00Z",
 		Args:    arguments(1, 1, "a node, such as: sluice hold agents000003 --for 8h"),
@@ -315,7 +317,7 @@ func releaseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "release NODE",
 		Short:   "End a node's hold",
-		Long:    `End a node's hold: it may be removed when nothing needs it.`,
+		Long:    `End a node's hold. The node may be removed when nothing needs it.`,
 		Example: "  sluice release agents000003",
 		Args:    arguments(1, 1, "a node, such as: sluice release agents000003"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -331,14 +333,15 @@ func drainCommand() *cobra.Command {
 	var h operator
 	cmd := &cobra.Command{
 		Use:   "drain NODE",
-		Short: "Have sluice drain a node and delete its machine",
-		Long: `Ask the running sluice to drain a node and delete its machine, as it does with one that is idle: the node takes no more pods, its pods are
-evicted as disruption budgets let them, volumes are detached, the machine is deleted by name and its Node object goes. What the policy keeps, such
-as pods of Jobs, is not evicted: the node waits for its end. Machines are added where the other pods find no room.
+		Short: "Drain a node and delete its machine",
+		Long: `Ask the running sluice to drain a node and delete its machine, as it does with an idle node. The node takes no more
+pods, and its pods are evicted within their disruption budgets. Then volumes are detached, the machine is deleted by name, and the Node
+object goes. Pods that the policy keeps, such as those of Jobs, are not evicted: the node waits until they end. Machines are added for the
+other pods where room is missing.
 
-A node of which the running sluice says that it is in no node group is refused. Limits hold: a group is not taken below its min, and removals in flight count. A node that somebody has cordoned, holds or has annotated to stay is not
-drained before that is taken back. "sluice undrain" takes the node back until its machine is deleted;
-"sluice explain node NODE" says what it waits for.`,
+A node outside of the node groups is refused. Limits hold: the group's min, and how many nodes may leave at once. If somebody has
+cordoned, held or annotated the node to stay, undo that first. "sluice undrain" cancels the drain until the machine is being deleted.
+"sluice explain node NODE" shows what the drain waits for.`,
 		Example: "  sluice drain agents000003",
 		Args:    arguments(1, 1, "a node, such as: sluice drain agents000003"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -358,8 +361,8 @@ func undrainCommand() *cobra.Command {
 	var h operator
 	cmd := &cobra.Command{
 		Use:     "undrain NODE",
-		Short:   "Take a drain back",
-		Long:    `Take back what sluice drain asked for. The node takes pods again, unless its machine is being deleted already.`,
+		Short:   "Cancel a drain",
+		Long:    `Cancel "sluice drain". The node takes pods again, unless its machine is already being deleted.`,
 		Example: "  sluice undrain agents000003",
 		Args:    arguments(1, 1, "a node, such as: sluice undrain agents000003"),
 		RunE: func(cmd *cobra.Command, args []string) error {

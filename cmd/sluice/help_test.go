@@ -164,3 +164,27 @@ func TestVersionSaysWhatTheProgramIsMadeOf(t *testing.T) {
 		t.Errorf("with nothing: %+v", b)
 	}
 }
+
+// mostWordsASentence is how long a sentence of help may be: it is read by who is tired, and learnt English late.
+const mostWordsASentence = 20
+
+// TestSentencesOfHelpAreShort holds what stands above the flags. A colon or semicolon ends a sentence, too, and so does an item of a list.
+// NB: what asks Azure about a cluster is not held to it yet.
+func TestSentencesOfHelpAreShort(t *testing.T) {
+	ends := regexp.MustCompile(`[.;:]\s+|\n\n|\n  `)
+	later := []string{"check", "up", "diff", "import", "down", "render"}
+	for _, cmd := range verbs(root()) {
+		above := ""
+		if cmd.HasParent() {
+			above = cmd.Parent().Name()
+		}
+		if cmd.Name() == "completion" || above == "completion" || above == "cluster" && slices.Contains(later, cmd.Name()) {
+			continue // the first two are cobra's words
+		}
+		for _, sentence := range ends.Split(cmp.Or(cmd.Long, cmd.Short), -1) {
+			if words := len(strings.Fields(sentence)); words > mostWordsASentence {
+				t.Errorf("%s --help has a sentence of %d words (most %d): %s", cmd.CommandPath(), words, mostWordsASentence, sentence)
+			}
+		}
+	}
+}

@@ -21,9 +21,9 @@ func historyCommand() *cobra.Command {
 	var path, format, since, namespace string
 	cmd := &cobra.Command{
 		Use:   "history pod|node|group|instance|request|buffer NAME",
-		Short: "Tell from the journal what became of a pod, a node, a group or a machine, and why",
-		Long: `Tell from the journal what became of one thing, in its order: each verdict that was another one than before, with its reasons, and
-each action about it with what became of it. It need not be there any more.`,
+		Short: "Show from the journal what happened to a pod, node, group or machine, and why",
+		Long: `Show from the journal what happened to one thing, in order. Each changed verdict comes with its reasons, each action with its result. The
+thing may be gone by now.`,
 		Example: `  sluice history node agents000003 --journal=/var/lib/sluice/journal.jsonl
   sluice history pod default/web-7d9f --journal=journal.jsonl --since=2h`,
 		Args: arguments(2, 2, "a kind and a name, such as: sluice history node agents000003"),
@@ -81,9 +81,9 @@ func logCommand() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use:   "log",
-		Short: "Tell from the journal what was done, in sentences",
-		Long: `Tell from the journal what happened, one line each: what was done, refused or failed, which machines became nodes or went, which troubles
-of groups and pauses began and ended, and where the record has a gap. Of a dry run each intention is told once.`,
+		Short: "Show from the journal what was done, in sentences",
+		Long: `Show from the journal what happened, one line each. This is what was done, refused or failed, and which machines became nodes or went. It
+is also when troubles and pauses of groups began and ended, and where the record has a gap. Each intention of a dry run is shown once.`,
 		Example: `  sluice log --journal=/var/lib/sluice/journal.jsonl --since=8h --until=6h
   sluice log --journal=journal.jsonl --since=10m -f
   sluice log --journal=journal.jsonl --since=1d -o json`,

@@ -27,8 +27,8 @@ func joinCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "join",
 		Short: "Let new machines join by proof, without a secret on them",
-		Long: `Let new machines join the cluster by proof. A machine shows a document that Azure has signed about it; the door holds that against
-what Azure says of the machine, and gives it a token that is good for that one machine and some minutes.`,
+		Long: `Let new machines join the cluster by proof. A machine shows a document about itself that Azure has signed. The door, a port on the server,
+compares it with what Azure says of the machine. Then the machine gets a token that is for it alone and lasts some minutes.`,
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -41,22 +41,23 @@ func joinServeCommand() *cobra.Command {
 	o := app.Options{Version: version}
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Be the door by which machines join",
-		Long: `Be the door by which machines join, on a server of the cluster. "sluice run --join-address=:7443" does the same beside the autoscaler.
+		Short: "Serve the port at which machines join: the door",
+		Long: `Serve the port at which machines join: the door, on a server of the cluster. "sluice run --join-address=:7443" does
+the same beside the autoscaler.
 
 A machine comes with its attested document and its resource id. It is let in if
-  - Azure has signed the document, of the door's subscription and 5 minutes old;
-  - it answers a challenge that the door gave to this address 2 minutes ago;
+  - Azure has signed the document, for the door's subscription, at most 5 minutes ago;
+  - it answers a challenge that the door gave to this address at most 2 minutes ago;
   - Azure shows the machine with that vmId in a scale set of --join-pools;
   - it was made less than --join-max-age ago, and has not joined before;
   - the request comes from the primary address of its primary interface.
 
-It then gets a bootstrap token of its own, which ends when the machine is a node, after --join-token-life, or when the machine is gone. In kubeadm
-clusters the door approves the certificates of that one node. Every refusal has a code: the machine prints it to its console,
-the log says it with the remedy, and what a person must mend is an Event in the namespace sluice-join.
+It then gets a bootstrap token of its own. The token ends when the machine is a node or is gone, or after --join-token-life. In kubeadm
+clusters the door approves the certificates of that one node. Every refusal has a code, which the machine prints to its console. The log
+has the code with the remedy. What a person must mend is an Event in the namespace sluice-join.
 
-The machine's side is the script sluice-join, which knows the door by the fingerprint of its certificate. That is no secret, the key is:
-"sluice join key" makes both. Rights: deploy/join.yaml. Azure: the role of deploy/azure-role.json has all that is read.`,
+The machine's side is the script sluice-join. It knows the door by the fingerprint of its certificate, which is public. "sluice join key"
+makes certificate and key; the key is secret. Rights: deploy/join.yaml. Azure: the role of deploy/azure-role.json is enough.`,
 		Example: `  sluice join key /etc/sluice/join/tls.pem
   sluice join serve --join-pools=agents,burst
   sluice join serve --join-server=https://10.10.0.4:6443 --join-distribution=kubeadm --join-resource-groups=render
@@ -95,8 +96,8 @@ func joinKeyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "key FILE",
 		Short: "Make the certificate and key of the door, and print its fingerprint",
-		Long: `Make the certificate and key of the door in a new file, and print the fingerprint by which machines know it. Only sluice may read the file;
-the fingerprint is public.`,
+		Long: `Make the certificate and key of the door in a new file. Print the fingerprint by which machines know it, which is public. Only sluice may
+read the file.`,
 		Example: `  sluice join key /etc/sluice/join/tls.pem`,
 		Args:    arguments(1, 1, "a new file, such as: sluice join key /etc/sluice/join/tls.pem"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -82,11 +82,11 @@ func root() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sluice COMMAND",
 		Short: "Node autoscaler for self-managed Kubernetes on Azure",
-		Long: `sluice adds machines to Azure scale sets and availability sets the moment pods need them, and removes
-the machine that is idle, by name, when they don't. Every decision can be asked why.
+		Long: `sluice adds machines to Azure scale sets and availability sets when pods need them. When load falls, it deletes idle
+machines, by name. Ask it for the reasons of any decision.
 
-Start with two commands that write nothing: "sluice doctor" says what is wrong with the installation,
-"sluice plan" what sluice would do now. "sluice simulate FILE" plays a scenario where there is no cluster.`,
+Start with two commands that write nothing. "sluice doctor" finds what is wrong with the installation. "sluice plan" shows what sluice
+would do now. Where there is no cluster, "sluice simulate FILE" plays a scenario, and "sluice cluster" makes one.`,
 		SilenceUsage:               true,
 		SilenceErrors:              true,
 		Args:                       knownCommand,
@@ -104,10 +104,10 @@ Start with two commands that write nothing: "sluice doctor" says what is wrong w
 		cmd.AddCommand(verbs...)
 	}
 	group("ask", "Ask", doctorCommand(), planCommand(), explainCommand(), topCommand(), historyCommand(), logCommand())
-	group("tell", "Tell the running sluice", pauseCommand(), resumeCommand(), holdCommand(), releaseCommand(), drainCommand(), undrainCommand(), acknowledgeCommand())
-	group("run", "Run and install", runCommand(), agentCommand(), joinCommand(), adoptCommand(), uninstallCommand(), clusterCommand())
-	group("prove", "Try and prove", simulateCommand(), replayCommand())
-	group("else", "Besides", versionCommand())
+	group("tell", "Change what the running sluice does", pauseCommand(), resumeCommand(), holdCommand(), releaseCommand(), drainCommand(), undrainCommand(), acknowledgeCommand())
+	group("run", "Run, install, make a cluster", runCommand(), agentCommand(), joinCommand(), adoptCommand(), uninstallCommand(), clusterCommand())
+	group("prove", "Simulate and replay", simulateCommand(), replayCommand())
+	group("else", "Other", versionCommand())
 	cmd.SetHelpCommand(helpCommand())
 	cmd.SetHelpCommandGroupID("else")
 	cmd.SetCompletionCommandGroupID("else")

@@ -29,14 +29,14 @@ func planCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "Say what one cycle would do now, and why; write nothing",
-		Long: `Print what the running sluice decided in its last cycle, with its own flags and all it has learned. It is asked through the API
-server, which needs the rights of deploy/reader.yaml, or at --server.
+		Short: "Show what one cycle would do now, and why; nothing is written",
+		Long: `Show what the running sluice decided in its last cycle, with its own flags and all that it has learned. It is asked
+through the API server (rights: deploy/reader.yaml), or at --server.
 
-Where none runs, with --server=none, or with flags that say how to decide: read the cluster and Azure once, decide as "sluice run" would with
-the same flags, and print it. Nothing is written anywhere. What nodes have taught a running sluice, and which machines of groups never joined, is read from its status ConfigMap;
-the plan says where that cannot be. How long nodes have been idle is known to a running sluice only: a plan made by this
-command shows idle nodes as having just become so.
+The command decides by itself if none runs, with --server=none, or with flags that say how to decide. Then it reads the cluster and Azure
+once, as "sluice run" with these flags would, and writes nothing. The status ConfigMap says what a running sluice has learned from nodes,
+and which machines never joined. The plan says so if it cannot be read. Only a running sluice knows how long nodes have been idle. Here
+idle nodes have just become so.
 
 Exit code 0: nothing to do; 1: it would act, or no node group is found; 2: error, also when no node group can be read.`,
 		Example: "  sluice plan\n  sluice plan --context=prod -o json\n  sluice plan --nodes=1:10:agents",

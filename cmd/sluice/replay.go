@@ -19,8 +19,8 @@ func replayCommand() *cobra.Command {
 		Short: "Decide every cycle of a journal again and compare",
 		Long: `Decide every cycle of a journal again, from what it saw and remembered, and compare with what it decided then.
 
-The same version decides the same to the letter. Another version may differ: then replay shows where, which tells
-what an upgrade would have changed.
+The same version decides exactly the same. Another version may differ. Then replay shows where: this is what an upgrade would have
+changed.
 
 Exit code 0: every decision came out the same; 1: some differ; 2: error.`,
 		Example: "  sluice replay /var/lib/sluice/journal.jsonl",

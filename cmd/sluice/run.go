@@ -22,14 +22,14 @@ func runCommand() *cobra.Command {
 		Short: "Run the autoscaler",
 		Long: `Run the autoscaler until it is told to stop.
 
-On a machine of the cluster it needs nothing but an API server: subscription, resource group, location and cloud come from
-instance metadata, the identity is the machine's own, and node groups are the scale sets with the tags
-cluster-autoscaler-enabled=true, min and max. Node groups are named by --nodes or --node-group-auto-discovery;
-everything else by an azure.json (--cloud-config) and the environment variables of cluster-autoscaler, such as
-ARM_SUBSCRIPTION_ID, ARM_RESOURCE_GROUP, and ARM_TENANT_ID, ARM_CLIENT_ID and ARM_CLIENT_SECRET for a service principal.
+On a machine of the cluster it needs nothing but an API server. Subscription, resource group, location and cloud come from instance
+metadata; the identity is the machine's own. Node groups are the scale sets with the tags cluster-autoscaler-enabled=true, min and max.
+Name others with --nodes or --node-group-auto-discovery. Everything else comes from an azure.json (--cloud-config) and the environment
+variables of cluster-autoscaler. Examples are ARM_SUBSCRIPTION_ID and ARM_RESOURCE_GROUP, and for a service principal ARM_TENANT_ID,
+ARM_CLIENT_ID and ARM_CLIENT_SECRET.
 
-With --dry-run it decides as usual, and changes nothing in Azure or Kubernetes: no capacity, no taint, no event, no lease.
-The log says what it would do, once when that arises, and sums it up once an hour. It can run beside cluster-autoscaler.`,
+With --dry-run it decides as usual, and changes nothing in Azure or Kubernetes: no capacity, taint, event or lease. The log says once what
+it would do, and sums it up once an hour. It can run beside cluster-autoscaler.`,
 		Example: `  sluice run --nodes=1:10:agents --nodes=0:20:render
   sluice run --node-group-auto-discovery=label:cluster-autoscaler-enabled=true,cluster-autoscaler-name=prod
   sluice run --dry-run --nodes=1:10:agents --address=127.0.0.1:8085 --journal=/tmp/sluice.jsonl`,

@@ -21,8 +21,8 @@ func simulateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate [FILE...]",
 		Short: "Play scenarios in a simulated Azure and Kubernetes",
-		Long: `simulate plays scenario files: the real sluice decides and acts, Azure and Kubernetes around it are simulated, and
-so is the clock: an hour takes a moment. It touches nothing outside this process.
+		Long: `Play scenario files. The real sluice decides and acts; Azure, Kubernetes and the clock are simulated. An hour takes a moment, and nothing
+outside of this process changes.
 
 A scenario is a text file: prose and a script, one statement a line, then the expected transcript.
 
@@ -34,19 +34,17 @@ A scenario is a text file: prose and a script, one statement a line, then the ex
   00:00 node agents_0              idle       nothing but daemons for 0s (limit 10m0s)
   ...
 
-With --journal the story can be asked afterwards: sluice history group agents --journal=FILE.
+With --journal you can ask about the story afterwards: sluice history group agents --journal=FILE.
 
-What stands before the first advance, until or restart is how things are when sluice starts. A machine and the node that it
-becomes are called agents_2: instance 2 of group agents. Pods of a controller are numbered: web-1, web-2.
-The transcript tells what happens, and every verdict of sluice when its outcome or its first reason changes. A reason is its code with its
-facts; docs/reference/reasons.md has the sentence of each code.
+What stands before the first advance, until or restart is there when sluice starts. A machine and its node are called agents_2: instance 2
+of group agents. Pods of a controller are numbered: web-1, web-2. The transcript tells what happens. It has each verdict of sluice whose
+outcome or first reason changes. A reason is a code with its facts; docs/reference/reasons.md has the sentence of each code.
 
-The transcript is printed as it comes. Where the file expects one, it is compared: what came of it goes to standard error, and the exit
-code of a difference is 1.
-The exit code is 2 when a file cannot be read or played.
+The transcript is printed as it comes. Where the file expects one, both are compared; the difference goes to standard error. Exit code 1:
+they differ; 2: a file cannot be read or played.
 
-With --seed and no file, it plays the random history of that seed, as make proof does, and prints which promises of sluice were broken
-in it, if any. With a file, the seed is that of generated names and ids. --help-all explains the statements.`,
+With --seed and no file, it plays the random history of that seed, as make proof does. It prints which promises of sluice were broken.
+With a file, the seed is that of generated names and ids. --help-all explains the statements.`,
 		Annotations: map[string]string{moreHelp: "Statements:\n\n" + world.Help()},
 		Args:        arguments(0, math.MaxInt, "scenario files, such as: sluice simulate night.txtar"),
 		RunE: func(cmd *cobra.Command, files []string) error {

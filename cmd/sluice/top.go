@@ -28,14 +28,15 @@ func topCommand() *cobra.Command {
 	var file, format string
 	cmd := &cobra.Command{
 		Use:   "top",
-		Short: "Show on a terminal what needs you, the groups, their machines, the pods that wait, and what happens next",
-		Long: `Show the newest cycle on a terminal, and follow: what needs you, the groups, their machines, the pods that wait, and what happens next.
+		Short: "Show on a terminal what needs you, groups, machines, waiting pods, and what happens next",
+		Long: `Show the newest cycle on a terminal, and follow. You see what needs you, groups, machines, waiting pods, and what
+happens next.
 
-It asks the sluice that runs in the cluster, through the API server: nothing has to be exposed or forwarded, and deploy/reader.yaml has the rights
-for it. Else it asks the address of --server, or reads a journal, which also knows the past and what is gone.
+It asks the running sluice through the API server (rights: deploy/reader.yaml): nothing has to be exposed or forwarded. With --server it
+asks that address. With --journal it reads a journal, which also has the past.
 
-Press ? for the keys and signs; enter says why of a row, / finds by name, q quits. It changes nothing.
-Without a terminal, with TERM=dumb or with -o it prints one screen and ends. With NO_COLOR it has no colour.`,
+Press ? for the keys and signs. Enter shows the reasons of a row, / finds a name, q quits. It changes nothing. Without a terminal, with
+TERM=dumb or with -o it prints one screen and ends. With NO_COLOR it has no colour.`,
 		Example: `  sluice top                        # the cluster of your kubeconfig
   sluice top --context=prod
   sluice top --server=http://127.0.0.1:8085 -o text

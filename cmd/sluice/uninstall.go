@@ -18,15 +18,16 @@ func uninstallCommand() *cobra.Command {
 	var yes, beside bool
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Take everything of sluice off the cluster's objects",
-		Long: `Take everything that sluice, or a person with its help, has put on objects of the cluster off them: taints, the cordons that came with
-them, annotations, labels and scheduling gates, pauses, acknowledgements, the status ConfigMap and the lease. Without --yes it says what that is and changes nothing.
+		Short: "Remove everything of sluice from the cluster's objects",
+		Long: `Remove everything that sluice, or a person with its help, has put on objects of the cluster. This is taints and their
+cordons, annotations, labels, scheduling gates, pauses and acknowledgements. It is also the status ConfigMap and the lease. Without --yes
+the command only lists it.
 
-Stop sluice first: while a process holds the lease, the command refuses. With --beside it works all the same, and leaves the lease and the status to whoever
-leads: for a cluster in which cluster-autoscaler leads already.
+Stop sluice first: while a process holds the lease, the command refuses. With --beside it works all the same, and leaves the lease and the
+status alone. Use --beside where cluster-autoscaler leads already.
 
-It may be repeated. What the manifests have made is for kubectl delete to take away: the Deployment, the roles, the admission policies. In Azure sluice
-leaves nothing.`,
+You may repeat it. Remove what the manifests have made with kubectl delete: the Deployment, the roles, the admission policies. sluice
+leaves nothing in Azure.`,
 		Example: "  sluice uninstall\n  sluice uninstall --yes",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
