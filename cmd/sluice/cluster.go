@@ -190,8 +190,8 @@ func clusterRenderCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "render",
 		Short: "Show what cluster.yaml becomes: template, parameters and cloud-init",
-		Long: `Show what Azure is given of a cluster file: the template of Resource Manager, its parameters, and the cloud-init of the server and of each pool. It is
-printed as one archive, each file below a line -- NAME --, or written to files below --out. The same file gives the same bytes.
+		Long: `Show what Azure is given of a cluster file: template, parameters, and the cloud-init of the server and of each pool. It is printed as one
+archive, each file below a line -- NAME --. With --out it is written to files. The same file gives the same bytes.
 
 az deployment group create deploys it without sluice. first.parameters.json goes with the first deployment only: it says that everything is new.
 Afterwards the server stays as it is, and pools keep the machines that sluice gave them.

@@ -217,9 +217,9 @@ func clusterCheckCommand() *cobra.Command {
 	var b builder
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Say what Azure lacks for the cluster: rights, quota, sizes; nothing is written",
-		Long: `Look at what a deployment of the cluster file needs: whether the subscription answers, the rights of whoever asks, resource providers, each size in
-its zones, the quota for the server and the min of each pool, and Azure's own validation of the template. Nothing is written.
+		Short: "Show what Azure lacks for the cluster: rights, quota, sizes; nothing is written",
+		Long: `Check what a deployment of the cluster file needs: the subscription, your rights, resource providers, and each size in its zones. Also
+checked are the quota for the server and the min of each pool, and the template, by Azure. Nothing is written.
 
 Exit code 0: nothing is wrong; 1: something is; 2: error.`,
 		Example: "  sluice cluster check\n  sluice cluster check --sign-in=az --subscription=00000000-0000-0000-0000-000000000000",
@@ -328,8 +328,9 @@ func clusterDiffCommand() *cobra.Command {
 	var b builder
 	cmd := &cobra.Command{
 		Use:   "diff",
-		Short: "Say what differs in Azure from cluster.yaml; nothing is written",
-		Long: `Ask Azure what a deployment of the cluster file would change now (what-if), and print each resource with the fields that change. Nothing is written.
+		Short: "Show what differs in Azure from cluster.yaml; nothing is written",
+		Long: `Ask Azure what a deployment of the cluster file would change now (what-if). Print each resource with the fields that change. Nothing is
+written.
 
 Exit code 0: nothing would change; 1: something would; 2: error.`,
 		Args: noArguments,
@@ -365,8 +366,8 @@ func clusterDownCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "down",
 		Short: "Delete what up has made, each resource by its name; storage stays",
-		Long: `Name what the cluster file's deployment has made in its resource group, and delete it with --yes, or when a person at the terminal agrees. What others
-made in the group stays, and so does the group then. The storage group is never touched.
+		Long: `List what the cluster file's deployment has made in its resource group. Delete it with --yes, or when a person at the terminal agrees. What
+others made in the group stays, and then so does the group. The storage group is never touched.
 
 Exit code 0: it is gone; 1: nobody agreed; 2: error. It may be called again.`,
 		Example: "  sluice cluster down\n  sluice cluster down --yes",
