@@ -94,7 +94,7 @@ func helpOf(cmd *cobra.Command, all bool, width int) string {
 	case cmd.Annotations[moreHelp] != "":
 		more = fmt.Sprintf("More: %s --help-all", cmd.CommandPath())
 	case cmd.HasAvailableSubCommands():
-		more = fmt.Sprintf("%s COMMAND --help says more of one.", cmd.CommandPath())
+		more = fmt.Sprintf("%s COMMAND --help explains a command.", cmd.CommandPath())
 	}
 	if more != "" {
 		p.line("\n%s", more)
