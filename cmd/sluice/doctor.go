@@ -33,7 +33,8 @@ faulty are left out. With -o json, one document comes at the end.
 
 With --join it finds out why machines do not become nodes as they should. It looks at names, provider ids, labels, taints, K3s passwords,
 and the boot log of a machine without a node. Name a NODE, or a machine as GROUP/ID or by its computer name, to see everything about it.
-Without a name, only faults are shown. It works without Azure, and on clusters that sluice does not manage.
+Without a name, only faults are shown. It works without Azure, and on clusters that sluice does not manage. Boot logs of at most 3
+machines are read by the action retrieveBootDiagnosticsData, which changes nothing. If the role lacks it, the output says so.
 
 The checks use your rights in Kubernetes. --as checks those of another account, such as sluice's own.
 
