@@ -134,6 +134,10 @@ type Server struct {
 	// there. It is called with the server locked and must not call back. nil: of every machine the same.
 	Console func(vmID string) (string, bool)
 
+	// AwaitReports has a new machine be provisioned when [Server.Report] tells that it is, in the place of Boot, and fail when it does not within 20
+	// minutes: for machines that really boot. It is false for those that do not.
+	AwaitReports bool
+
 	// Run has the agent in a machine, which a resource id names, run a script as root, for run commands. It is called in a goroutine of its own, and
 	// may call back. An error with an ExitCode is the script's, and the output counts; any other says that it did not run. nil: no machine has
 	// an agent that answers.

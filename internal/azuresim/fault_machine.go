@@ -25,13 +25,14 @@ func (s *Server) strikeNewborn(i *instance, kind string) {
 	}
 	switch {
 	case f.MachineError != "":
-		i.failAt, i.failure = i.created.Add(f.delay()), f.detail(i)
+		i.failAt, i.failure, i.awaited = i.created.Add(f.delay()), f.detail(i), false
 		if i.upAt.Before(i.failAt) {
 			i.upAt = time.Time{}
 		}
 	case f.NeverBoots:
-		i.upAt = time.Time{}
+		i.upAt, i.failAt, i.awaited = time.Time{}, time.Time{}, false
 	case f.Takes > 0:
+		i.failAt, i.awaited = time.Time{}, false
 		i.upAt = i.created.Add(f.Takes)
 	}
 }

@@ -90,6 +90,7 @@ func putMachine(q *request) answer {
 		shelve(&s.machines, i)
 	}
 	s.openGroup(i.resource)
+	s.await(i)
 	s.strikeNewborn(i, q.route.kind)
 	s.allot(i, q.now)
 	o := s.beginOn(i, q.now, operation{creates: []*instance{i}})
