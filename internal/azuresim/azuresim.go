@@ -143,8 +143,12 @@ type Server struct {
 	// an agent that answers.
 	Run func(ctx context.Context, machine string, script []string) (stdout, stderr string, err error)
 
-	// RoleDelay is the time from the creation of a role assignment until it acts.
+	// RoleDelay is the time from the creation of a role assignment until it acts, at Resource Manager and at Key Vault. Azure takes up to ten minutes.
 	RoleDelay time.Duration
+
+	// DirectoryDelay is how long a role assignment to a new identity is refused that does not say what kind of principal it is; 0: 30 s, negative: not
+	// at all.
+	DirectoryDelay time.Duration
 
 	// Sleep passes so much time of the server's clock while a fault delays an
 	// answer, or less when the context ends. Nil: a server on time.Now waits; one

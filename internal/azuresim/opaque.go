@@ -236,9 +236,10 @@ const identityKind = "Microsoft.ManagedIdentity/userAssignedIdentities"
 // bear gives a user-assigned identity its principal.
 func (q *request) bear(o *opaque) {
 	s, tenant := q.server, q.server.tenantOf(q.route.subscription)
-	p := &principal{id: o.path, tenantID: tenant, clientID: s.guid("client", strings.ToLower(o.path)), objectID: s.guid("object", strings.ToLower(o.path))}
+	p := &principal{id: o.path, tenantID: tenant, clientID: s.guid("client", strings.ToLower(o.path)), objectID: s.guid("object", strings.ToLower(o.path)), created: q.now}
 	if s.byClientID(p.clientID) == nil {
 		s.principals = append(s.principals, p)
+		s.govern(p.objectID)
 	}
 	o.model["properties"] = p.properties()
 }

@@ -90,6 +90,9 @@ func putMachine(q *request) answer {
 		shelve(&s.machines, i)
 	}
 	s.openGroup(i.resource)
+	if system, _ := identities(i.model["identity"]); system {
+		s.govern(s.guid("object", i.vmID))
+	}
 	s.await(i)
 	s.strikeNewborn(i, q.route.kind)
 	s.allot(i, q.now)
