@@ -191,6 +191,10 @@ func putOpaque(q *request) answer {
 		}
 		return answer{status: http.StatusOK, body: o.wire()}
 	}
+	if gone := q.server.removed(q.route.scope, q.now); gone != nil && isRecovery(model) {
+		q.server.restore(gone)
+		return answer{status: http.StatusOK, body: gone.opaque.wire()}
+	}
 	o = &opaque{path: q.route.scope, kind: q.opaqueType(), name: q.route.name, model: model, created: q.now}
 	if strings.EqualFold(o.kind, identityKind) {
 		q.bear(o)
@@ -217,6 +221,7 @@ func patchOpaque(q *request) answer {
 	return answer{status: http.StatusOK, body: o.wire()}
 }
 
+// deleteOpaque takes what is below the resource with it, and the roles that are about it.
 func deleteOpaque(q *request) answer {
 	gone, p := q.opaque()
 	switch {
@@ -225,7 +230,21 @@ func deleteOpaque(q *request) answer {
 	case p != nil:
 		return answer{status: http.StatusNoContent}
 	}
-	q.server.opaques = slices.DeleteFunc(q.server.opaques, func(o *opaque) bool { return o == gone })
+	if strings.EqualFold(gone.kind, secretKind) {
+		return methodNotAllowed(http.MethodDelete).answer()
+	}
+	s, parts := q.server, []*opaque{}
+	s.opaques = slices.DeleteFunc(s.opaques, func(o *opaque) bool {
+		below := within(o.path, gone.path)
+		if below && o != gone {
+			parts = append(parts, o)
+		}
+		return below
+	})
+	s.rights.assignments = slices.DeleteFunc(s.rights.assignments, func(a *assignment) bool { return within(a.scope, gone.path) })
+	if strings.EqualFold(gone.kind, vaultKind) {
+		s.remove(gone, gone, parts, q.now)
+	}
 	return answer{status: http.StatusOK}
 }
 

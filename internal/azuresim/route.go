@@ -54,7 +54,7 @@ type row struct {
 
 func init() { // handlers look things up in the table themselves
 	patterns = slices.Concat(networkPatterns, scaleSetPatterns, machinePatterns, diskPatterns, availabilityPatterns, locationPatterns, rightsPatterns,
-		skuPatterns, autoscalePatterns, managementPatterns, deploymentPatterns)
+		skuPatterns, autoscalePatterns, vaultPatterns, managementPatterns, deploymentPatterns)
 	for _, p := range patterns {
 		segments := strings.Split(p.path[1:], "/")
 		rows[len(segments)] = append(rows[len(segments)], row{p, segments})
