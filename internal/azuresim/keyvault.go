@@ -26,7 +26,6 @@ var vaultPatterns = []pattern{
 	{"LIST", vaultsPath + "/deletedVaults", "deletedVaults", listDeletedVaults},
 	{"GET", vaultsPath + "/locations/{location}/deletedVaults/{name}", "deletedVaults", getDeletedVault},
 	{"POST", vaultsPath + "/locations/{location}/deletedVaults/{name}/purge", "deletedVaults/purge", purgeVault},
-	{"GET", vaultsPath + "/locations/{location}/operations/{operation}", "operations", getOperation},
 }
 
 // refuse is what Azure would not write of a resource that the server otherwise

@@ -189,7 +189,7 @@ func putOpaque(q *request) answer {
 		if who := q.identityOf(o.path); who != nil {
 			o.model["properties"] = who.properties()
 		}
-		return answer{status: http.StatusOK, body: o.wire()}
+		return q.written(http.StatusOK, o)
 	}
 	if gone := q.server.removed(q.route.scope, q.now); gone != nil && isRecovery(model) {
 		q.server.restore(gone)
@@ -200,7 +200,20 @@ func putOpaque(q *request) answer {
 		q.bear(o)
 	}
 	shelve(&q.server.opaques, o)
-	return answer{status: http.StatusCreated, body: o.wire()}
+	return q.written(http.StatusCreated, o)
+}
+
+// written is the answer to a write, which is done at once, unless a fault is about its operation.
+func (q *request) written(status int, o *opaque) answer {
+	a := answer{status: status, body: o.wire()}
+	if q.fault.Operation == "" && q.fault.Polling == "" {
+		return a
+	}
+	location := text(o.model, "location")
+	if g := find(q.server.groups, groupID(q.route.subscription, q.route.group)); location == "" && g != nil {
+		location = g.location
+	}
+	return q.async(a, q.server.launch(o.kind, location, q.now, operation{single: true}))
 }
 
 // patchOpaque merges properties, and replaces tags as a whole.
