@@ -321,7 +321,7 @@ func TestWhatADeploymentMadeCanBeChangedAndDeleted(t *testing.T) {
 	a := newAzure(t, patient)
 	a.group()
 	table := groupPath + "/providers/Microsoft.Network/routeTables/routes?api-version=2024-05-01"
-	if resp, body := a.wire("PUT", table, `{}`); resp.StatusCode != http.StatusNotFound || !strings.Contains(body, "InvalidResourceType") {
+	if resp, body := a.wire("PUT", strings.Replace(table, "Microsoft.Network/routeTables", "Microsoft.Web/sites", 1), `{}`); resp.StatusCode != http.StatusNotFound || !strings.Contains(body, "InvalidResourceType") {
 		t.Errorf("put of an unknown type: %d %s", resp.StatusCode, body)
 	}
 	a.wire("PUT", deploymentPath+"first"+armVersion, deploymentBody(network, `{"count":{"value":0}}`))

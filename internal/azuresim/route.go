@@ -53,7 +53,7 @@ type row struct {
 }
 
 func init() { // handlers look things up in the table themselves
-	patterns = slices.Concat(networkPatterns, scaleSetPatterns, machinePatterns, diskPatterns, availabilityPatterns, locationPatterns, rightsPatterns,
+	patterns = slices.Concat(interfacePatterns, networkPatterns, scaleSetPatterns, machinePatterns, diskPatterns, availabilityPatterns, locationPatterns, rightsPatterns,
 		skuPatterns, autoscalePatterns, vaultPatterns, managementPatterns, deploymentPatterns)
 	for _, p := range patterns {
 		segments := strings.Split(p.path[1:], "/")
