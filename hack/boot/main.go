@@ -118,8 +118,10 @@ func (o options) run(ctx context.Context) (err error) {
 	}
 	s.step("the machine image is there")
 
-	s.azure = &azuresim.Server{AnyToken: true, Boot: azuresim.Fixed(10 * time.Second), Delete: azuresim.Fixed(3 * time.Second)}
-	s.host, err = host.Open(host.Config{Dir: filepath.Join(o.dir, "machines"), Image: []string{image, root}, Metadata: s.azure.Metadata, Say: s.say})
+	s.azure = &azuresim.Server{AnyToken: true, AwaitReports: true, Boot: azuresim.Fixed(10 * time.Second), Delete: azuresim.Fixed(3 * time.Second)}
+	s.host, err = host.Open(host.Config{
+		Dir: filepath.Join(o.dir, "machines"), Image: []string{image, root}, Metadata: s.azure.Metadata, Report: s.azure.Report, Say: s.say,
+	})
 	if err != nil {
 		return err
 	}

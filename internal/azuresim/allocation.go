@@ -57,7 +57,7 @@ func (s *Server) allot(i *instance, now time.Time) {
 		failure = &errorDetail{Code: "SubnetIsFull", Message: subnetIsFull(i.set.subnet()).detail.Message, Target: i.instanceID()}
 	}
 	if failure != nil {
-		i.failAt, i.failure, i.upAt = now.Add(allocationTime), *failure, time.Time{}
+		i.failAt, i.failure, i.upAt, i.awaited = now.Add(allocationTime), *failure, time.Time{}, false
 	}
 }
 

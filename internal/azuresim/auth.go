@@ -46,7 +46,8 @@ type principal struct {
 	federated                    bool
 	certificates                 []*x509.Certificate
 	credentials                  []FederatedCredential
-	denied                       []string // actions, lower case; a trailing * is a wildcard
+	denied                       []string  // actions, lower case; a trailing * is a wildcard
+	created                      time.Time // zero: long ago
 }
 
 // AddServicePrincipal makes an application known to the token authority. It may
@@ -112,7 +113,7 @@ func (s *Server) machineIdentity(c computer) *principal {
 	if p := s.byClientID(clientID); p != nil {
 		return p
 	}
-	p := &principal{id: c.id, tenantID: s.tenantOf(c.subscription), clientID: clientID, objectID: s.guid("object", c.vmID)}
+	p := &principal{id: c.id, tenantID: s.tenantOf(c.subscription), clientID: clientID, objectID: s.guid("object", c.vmID), created: c.instance.created}
 	s.principals = append(s.principals, p)
 	return p
 }

@@ -6,8 +6,9 @@
 // It speaks plain net/http and declares its own wire types, so that a client
 // built on the real Azure SDK is tested against an independent reading of the
 // protocol. Every state is computed from timestamps when somebody looks: the
-// simulator never sleeps, starts no goroutine, and an idle one costs nothing. A
-// world with its own clock turns it to [Server.NextChange] and looks again.
+// simulator never sleeps, starts no goroutine but for a script in a machine, see
+// [Server.Run], and an idle one costs nothing. A world with its own clock turns it
+// to [Server.NextChange] and looks again.
 //
 // What it is strict about is what hurts autoscalers in production: entity tags
 // and 412, absolute capacity writes that choose their own victims, deletes that
@@ -133,8 +134,21 @@ type Server struct {
 	// there. It is called with the server locked and must not call back. nil: of every machine the same.
 	Console func(vmID string) (string, bool)
 
-	// RoleDelay is the time from the creation of a role assignment until it acts.
+	// AwaitReports has a new machine be provisioned when [Server.Report] tells that it is, in the place of Boot, and fail when it does not within 20
+	// minutes: for machines that really boot. It is false for those that do not.
+	AwaitReports bool
+
+	// Run has the agent in a machine, which a resource id names, run a script as root, for run commands. It is called in a goroutine of its own, and
+	// may call back. An error with an ExitCode is the script's, and the output counts; any other says that it did not run. nil: no machine has
+	// an agent that answers.
+	Run func(ctx context.Context, machine string, script []string) (stdout, stderr string, err error)
+
+	// RoleDelay is the time from the creation of a role assignment until it acts, at Resource Manager and at Key Vault. Azure takes up to ten minutes.
 	RoleDelay time.Duration
+
+	// DirectoryDelay is how long a role assignment to a new identity is refused that does not say what kind of principal it is; 0: 30 s, negative: not
+	// at all.
+	DirectoryDelay time.Duration
 
 	// Sleep passes so much time of the server's clock while a fault delays an
 	// answer, or less when the context ends. Nil: a server on time.Now waits; one

@@ -85,6 +85,11 @@ var builtInRoles = []*Role{
 		DataActions: []string{"Microsoft.KeyVault/vaults/secrets/getSecret/action", "Microsoft.KeyVault/vaults/secrets/readMetadata/action"},
 	},
 	{
+		ID: "b86a8fe4-44ce-4948-aee5-eccb2c155cd7", Name: "Key Vault Secrets Officer",
+		Description: "Perform any action on the secrets of a key vault, except manage permissions.",
+		DataActions: []string{"Microsoft.KeyVault/vaults/secrets/*"},
+	},
+	{
 		ID: "17d1049b-9a84-46fb-8f53-869881c3d3ab", Name: "Storage Account Contributor",
 		Description: "Permits management of storage accounts.",
 		Actions: []string{

@@ -19,7 +19,7 @@ const vaulted = `{
      "dependsOn": ["[resourceId('Microsoft.KeyVault/vaults', 'vault1')]"], "properties": {"value": "[parameters('key')]"}},
     {"type": "Microsoft.ManagedIdentity/userAssignedIdentities", "name": "who", "apiVersion": "2023-01-31", "location": "westeurope"},
     {"type": "Microsoft.Authorization/roleAssignments", "name": "[guid('a')]", "apiVersion": "2022-04-01", "scope": "[resourceId('Microsoft.KeyVault/vaults', 'vault1')]",
-     "dependsOn": ["vault1"], "properties": {"principalId": "[reference('who', '2023-01-31').principalId]",
+     "dependsOn": ["vault1"], "properties": {"principalId": "[reference('who', '2023-01-31').principalId]", "principalType": "ServicePrincipal",
        "roleDefinitionId": "[subscriptionResourceId('Microsoft.Authorization/roleDefinitions', '4633458b-17de-408a-b874-0445c86b69e6')]"}},
     {"type": "Microsoft.Resources/deployments", "name": "kept", "apiVersion": "2024-03-01", "resourceGroup": "kept", "properties": {
       "mode": "Incremental", "expressionEvaluationOptions": {"scope": "inner"},

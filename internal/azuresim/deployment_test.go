@@ -300,7 +300,7 @@ func TestAnIdentityOfADeploymentCanBeGivenARole(t *testing.T) {
 	resp, body := a.wire("PUT", deploymentPath+"first"+armVersion, deploymentBody(`{"resources":[
 		{"type":"Microsoft.Authorization/roleAssignments","name":"[guid('a')]","apiVersion":"2022-04-01","properties":{
 		  "roleDefinitionId":"[subscriptionResourceId('Microsoft.Authorization/roleDefinitions','b24988ac-6180-42a0-ab88-20f7382dd24c')]",
-		  "principalId":"[reference('who','2024-11-30').principalId]"}},
+		  "principalId":"[reference('who','2024-11-30').principalId]","principalType":"ServicePrincipal"}},
 		{"type":"Microsoft.ManagedIdentity/userAssignedIdentities","name":"who","apiVersion":"2024-11-30","location":"westeurope"}]}`, `{}`))
 	if resp.StatusCode != http.StatusCreated {
 		t.Fatalf("%d %s", resp.StatusCode, body)
@@ -321,7 +321,7 @@ func TestWhatADeploymentMadeCanBeChangedAndDeleted(t *testing.T) {
 	a := newAzure(t, patient)
 	a.group()
 	table := groupPath + "/providers/Microsoft.Network/routeTables/routes?api-version=2024-05-01"
-	if resp, body := a.wire("PUT", table, `{}`); resp.StatusCode != http.StatusNotFound || !strings.Contains(body, "InvalidResourceType") {
+	if resp, body := a.wire("PUT", strings.Replace(table, "Microsoft.Network/routeTables", "Microsoft.Web/sites", 1), `{}`); resp.StatusCode != http.StatusNotFound || !strings.Contains(body, "InvalidResourceType") {
 		t.Errorf("put of an unknown type: %d %s", resp.StatusCode, body)
 	}
 	a.wire("PUT", deploymentPath+"first"+armVersion, deploymentBody(network, `{"count":{"value":0}}`))

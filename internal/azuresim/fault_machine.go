@@ -16,23 +16,24 @@ func (s *Server) strikeMachine(i *instance, kind string, deleted bool, now time.
 }
 
 // strikeNewborn applies the machine fault, if any, that strikes a new instance.
-func (s *Server) strikeNewborn(i *instance, kind string) {
-	f := s.strikeMachine(i, kind, false, i.created)
+func (s *Server) strikeNewborn(i *instance, kind string, now time.Time) {
+	f := s.strikeMachine(i, kind, false, now)
 	i.neverJoins, i.consoleLog, i.extensionError = f.NeverJoins, f.Console, f.Extension
 	i.called, i.ip = either(f.ComputerName, i.called), either(f.Address, i.ip)
 	if f.ReuseID && i.uniform() {
-		i.set.renumber(i, i.created)
+		i.set.renumber(i, now)
 	}
 	switch {
 	case f.MachineError != "":
-		i.failAt, i.failure = i.created.Add(f.delay()), f.detail(i)
+		i.failAt, i.failure, i.awaited = now.Add(f.delay()), f.detail(i), false
 		if i.upAt.Before(i.failAt) {
 			i.upAt = time.Time{}
 		}
 	case f.NeverBoots:
-		i.upAt = time.Time{}
+		i.upAt, i.failAt, i.awaited = time.Time{}, time.Time{}, false
 	case f.Takes > 0:
-		i.upAt = i.created.Add(f.Takes)
+		i.failAt, i.awaited = time.Time{}, false
+		i.upAt = now.Add(f.Takes)
 	}
 }
 

@@ -76,7 +76,7 @@ func listResources(q *request) answer {
 	return page(q, all, wireID)
 }
 
-// deleteGroup deletes a resource group with its deployments. Azure deletes what is in it, too, which is not simulated.
+// deleteGroup deletes a resource group with its deployments, and the roles at it. Azure deletes what is in it, too, which is not simulated.
 func deleteGroup(q *request) answer {
 	g, p := q.resourceGroup()
 	if p != nil {
@@ -89,6 +89,8 @@ func deleteGroup(q *request) answer {
 	q.server.deployments = slices.DeleteFunc(q.server.deployments, func(d *deployment) bool {
 		return strings.EqualFold(d.subscription, g.subscription) && strings.EqualFold(d.group, g.name)
 	})
+	rights := &q.server.rights
+	rights.assignments = slices.DeleteFunc(rights.assignments, func(a *assignment) bool { return within(a.scope, g.id()) })
 	q.server.groups = slices.DeleteFunc(q.server.groups, func(other *resourceGroup) bool { return other == g })
 	return answer{status: http.StatusOK}
 }

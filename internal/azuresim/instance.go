@@ -40,6 +40,8 @@ type instance struct {
 	upAt      time.Time   // provisioned; zero: never
 	failAt    time.Time   // provisioning fails; zero: it does not
 	failure   errorDetail // why, when failAt is set
+	reported  bool        // that it is provisioned
+	awaited   bool        // its report decides: until it comes, failAt is when Azure gives up
 	power     power       // the last stop or start, if any
 	deathTime time.Duration
 
@@ -89,6 +91,7 @@ func (s *Server) birth(ss *scaleSet, now time.Time) *instance {
 	if ss.flexible() {
 		s.embody(i, key)
 	}
+	s.await(i, now)
 	at, _ := slices.BinarySearchFunc(ss.instances, i.number, func(i *instance, n int) int { return i.number - n })
 	ss.instances = slices.Insert(ss.instances, at, i)
 	return i

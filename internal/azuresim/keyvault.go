@@ -5,11 +5,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
-// Key Vault: Resource Manager creates vaults and writes secrets, and a vault's own
-// address answers reads of secrets to whom a role with data actions allows them.
-// Source: Key Vault's REST reference, 2023-07-01 for the manager and 7.4 for secrets.
+// Key Vault at Resource Manager, which creates, deletes and recovers vaults and writes secrets. A vault that was deleted can come back for some
+// days, and nobody else has its name meanwhile. Source: Key Vault's REST reference, 2023-07-01.
 
 const (
 	vaultKind  = "Microsoft.KeyVault/vaults"
@@ -19,22 +19,31 @@ const (
 
 var vaultName = regexp.MustCompile(`^[a-zA-Z](-?[a-zA-Z0-9]){2,23}$`)
 
+const vaultsPath = "/subscriptions/{subscription}/providers/Microsoft.KeyVault"
+
+var vaultPatterns = []pattern{
+	{"POST", vaultsPath + "/checkNameAvailability", "vaults/checkNameAvailability", checkVaultName},
+	{"LIST", vaultsPath + "/deletedVaults", "deletedVaults", listDeletedVaults},
+	{"GET", vaultsPath + "/locations/{location}/deletedVaults/{name}", "deletedVaults", getDeletedVault},
+	{"POST", vaultsPath + "/locations/{location}/deletedVaults/{name}/purge", "deletedVaults/purge", purgeVault},
+}
+
 // refuse is what Azure would not write of a resource that the server otherwise
 // knows nothing about; nil: it would.
 func (q *request) refuse(model map[string]any) *problem {
 	parent := ""
 	switch kind := q.opaqueType(); {
 	case strings.EqualFold(kind, vaultKind):
-		switch {
-		case !vaultName.MatchString(q.route.name):
-			return bad("VaultNameNotValid", "The vault name '%s' is invalid. A vault's name must be between 3-24 alphanumeric characters.", q.route.name)
-		case text(model, "properties", "tenantId") == "" || text(model, "properties", "sku", "name") == "":
-			return bad("BadRequest", "The vault '%s' needs properties.tenantId and properties.sku.", q.route.name)
+		if p := q.refuseVault(model); p != nil {
+			return p
 		}
 	case strings.EqualFold(kind, secretKind):
 		parent, _ = cutLast(q.route.scope, "/secrets/")
-		if text(model, "properties", "value") == "" {
+		switch {
+		case text(model, "properties", "value") == "":
 			return bad("BadRequest", "The secret '%s' has no value.", q.route.name)
+		case q.server.removed(q.route.scope, q.now) != nil:
+			return secretIsDeleted(q.route.name)
 		}
 	case strings.HasPrefix(strings.ToLower(kind), "microsoft.storage/storageaccounts/"):
 		parent, _ = cutLast(q.route.scope, "/fileservices/")
@@ -46,8 +55,74 @@ func (q *request) refuse(model map[string]any) *problem {
 	return nil
 }
 
+// refuseVault is what Azure would not write of a vault; nil: it would.
+func (q *request) refuseVault(model map[string]any) *problem {
+	switch {
+	case !vaultName.MatchString(q.route.name):
+		return bad("VaultNameNotValid", "The vault name '%s' is invalid. A vault's name must be between 3-24 alphanumeric characters.", q.route.name)
+	case isRecovery(model):
+		if q.server.removed(q.route.scope, q.now) == nil {
+			return fail(http.StatusNotFound, "DeletedVaultNotFound", "The specified deleted vault '%s' does not exist.", q.route.name)
+		}
+		return nil
+	case text(model, "properties", "tenantId") == "" || text(model, "properties", "sku", "name") == "":
+		return bad("BadRequest", "The vault '%s' needs properties.tenantId and properties.sku.", q.route.name)
+	}
+	days, said := dig(model, "properties", "softDeleteRetentionInDays").(float64)
+	there := find(q.server.opaques, q.route.scope)
+	switch {
+	case said && (days < 7 || days > 90):
+		return bad("BadRequest", "The property \"softDeleteRetentionInDays\" must be between 7 and 90.")
+	case there == nil:
+		return q.vaultNameTaken()
+	case said && retention(there) != time.Duration(days)*24*time.Hour:
+		return bad("BadRequest", "The property \"softDeleteRetentionInDays\" has been set already and it can't be modified.")
+	case purgeProtected(there) && dig(model, "properties", "enablePurgeProtection") == false:
+		return bad("BadRequest", "The property \"enablePurgeProtection\" cannot be set to false. Enabling the purge protection for a vault is an irreversible action.")
+	}
+	return nil
+}
+
+// vaultNameTaken refuses the name of a vault that is there, or was deleted, anywhere; nil: it is free.
+func (q *request) vaultNameTaken() *problem {
+	if q.server.removed(q.route.scope, q.now) != nil {
+		return fail(http.StatusConflict, "ConflictError",
+			"A vault with the same name already exists in deleted state. You need to either recover or purge existing key vault. Follow this link https://go.microsoft.com/fwlink/?linkid=2149745 for more information on soft delete.")
+	}
+	if !q.server.vaultNameFree(q.route.name, q.now) {
+		return fail(http.StatusConflict, "VaultAlreadyExists",
+			"The vault name '%s' is already in use. Vault names are globally unique so it is possible that the name is already taken. If you are sure that the vault name was not taken then it is possible that a vault with the same name was recently deleted but not purged after being placed in a recoverable state. For more information please follow https://go.microsoft.com/fwlink/?linkid=2147740.", q.route.name)
+	}
+	return nil
+}
+
+func (s *Server) vaultNameFree(name string, now time.Time) bool {
+	taken := func(o *opaque) bool { return strings.EqualFold(o.kind, vaultKind) && strings.EqualFold(o.name, name) }
+	return !slices.ContainsFunc(s.opaques, taken) && !slices.ContainsFunc(s.removals, func(r *removal) bool { return taken(r.opaque) && !r.gone(now) })
+}
+
+func checkVaultName(q *request) answer {
+	var w struct {
+		Name string `json:"name"`
+	}
+	if p := q.decode(&w); p != nil {
+		return p.answer()
+	}
+	switch {
+	case !vaultName.MatchString(w.Name):
+		return answer{status: http.StatusOK, body: map[string]any{"nameAvailable": false, "reason": "AccountNameInvalid", "message": "The vault name '" + w.Name + "' is invalid."}}
+	case !q.server.vaultNameFree(w.Name, q.now):
+		return answer{status: http.StatusOK, body: map[string]any{"nameAvailable": false, "reason": "AlreadyExists", "message": "The vault name '" + w.Name + "' is already in use."}}
+	}
+	return answer{status: http.StatusOK, body: map[string]any{"nameAvailable": true}}
+}
+
 func vaultWire(o *opaque, properties map[string]any) {
 	properties["vaultUri"] = "https://" + strings.ToLower(o.name) + vaultHost + "/"
+	properties["enableSoftDelete"] = true
+	if properties["softDeleteRetentionInDays"] == nil {
+		properties["softDeleteRetentionInDays"] = 90
+	}
 }
 
 // secretWire hides the value: Resource Manager never shows it.
@@ -57,65 +132,131 @@ func secretWire(o *opaque, properties map[string]any) {
 	properties["secretUri"] = "https://" + strings.ToLower(vault[strings.LastIndexByte(vault, '/')+1:]) + vaultHost + "/secrets/" + name
 }
 
-// vault answers a vault's own address. It reports false for other hosts.
-func (q *request) vault() (answer, bool) {
-	host, _, _ := strings.Cut(q.http.Host, ":")
-	name, ok := strings.CutSuffix(strings.ToLower(host), vaultHost)
-	if !ok {
-		return answer{}, false
-	}
-	q.route.kind = q.http.Method + " vault/secrets"
-	q.strike()
-	if a, ok := q.faulted(); ok {
-		return a, true
-	}
-	return q.readSecret(name), true
+// removal is a vault or a secret that was deleted and can come back.
+type removal struct {
+	opaque *opaque
+	parts  []*opaque // a vault's secrets
+	at     time.Time
+	until  time.Time // it is purged then, by whatever hand
 }
 
-// vaultError is Key Vault's error; it has Resource Manager's envelope.
-func vaultError(status int, code, format string, args ...any) answer {
-	return fail(status, code, format, args...).answer()
+func (r *removal) gone(now time.Time) bool { return reached(r.until, now) }
+
+// purgeTime is how long Azure takes to purge a vault (assumed).
+const purgeTime = 10 * time.Second
+
+// removed finds what was deleted by its resource id; nil: nothing that can come back.
+func (s *Server) removed(id string, now time.Time) *removal {
+	for _, r := range s.removals {
+		if strings.EqualFold(r.opaque.path, id) && !r.gone(now) {
+			return r
+		}
+	}
+	return nil
 }
 
-func (q *request) readSecret(name string) answer {
-	at := slices.IndexFunc(q.server.opaques, func(o *opaque) bool { return strings.EqualFold(o.kind, vaultKind) && strings.EqualFold(o.name, name) })
-	segments := strings.Split(strings.Trim(q.http.URL.Path, "/"), "/")
+// retention is how long what was deleted of a vault, or the vault, can come back.
+func retention(vault *opaque) time.Duration {
+	days, said := dig(vault.model, "properties", "softDeleteRetentionInDays").(float64)
+	if !said {
+		days = 90
+	}
+	return time.Duration(days) * 24 * time.Hour
+}
+
+func purgeProtected(vault *opaque) bool {
+	return dig(vault.model, "properties", "enablePurgeProtection") == true
+}
+
+func isRecovery(model map[string]any) bool {
+	return strings.EqualFold(text(model, "properties", "createMode"), "recover")
+}
+
+// remove takes a vault or a secret away, and keeps it for as long as its vault says.
+func (s *Server) remove(o, vault *opaque, parts []*opaque, now time.Time) *removal {
+	s.removals = slices.DeleteFunc(s.removals, func(r *removal) bool { return r.gone(now) })
+	r := &removal{opaque: o, parts: parts, at: now, until: now.Add(retention(vault))}
+	s.removals = append(s.removals, r)
+	return r
+}
+
+// restore brings back what was deleted, as it was. Who might do what with it is not: roles go when what they are about is deleted.
+func (s *Server) restore(r *removal) {
+	for _, o := range append([]*opaque{r.opaque}, r.parts...) {
+		shelve(&s.opaques, o)
+	}
+	s.removals = slices.DeleteFunc(s.removals, func(other *removal) bool { return other == r })
+}
+
+func (r *removal) vaultWire() map[string]any {
+	p := map[string]any{
+		"vaultId": r.opaque.path, "location": text(r.opaque.model, "location"),
+		"deletionDate": timestamp(r.at), "scheduledPurgeDate": timestamp(r.until),
+	}
+	if tags := r.opaque.model["tags"]; tags != nil {
+		p["tags"] = tags
+	}
+	if purgeProtected(r.opaque) {
+		p["purgeProtectionEnabled"] = true
+	}
+	of := strings.Split(r.opaque.path, "/")[2]
+	return map[string]any{
+		"id":   "/subscriptions/" + of + "/providers/Microsoft.KeyVault/locations/" + text(r.opaque.model, "location") + "/deletedVaults/" + r.opaque.name,
+		"name": r.opaque.name, "type": "Microsoft.KeyVault/deletedVaults", "properties": p,
+	}
+}
+
+// deletedVaults are those of a subscription.
+func (q *request) deletedVaults() (all []*removal) {
+	for _, r := range q.server.removals {
+		if strings.EqualFold(r.opaque.kind, vaultKind) && within(r.opaque.path, "/subscriptions/"+q.route.subscription) && !r.gone(q.now) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func listDeletedVaults(q *request) answer {
+	list := []map[string]any{}
+	for _, r := range q.deletedVaults() {
+		list = append(list, r.vaultWire())
+	}
+	slices.SortFunc(list, func(a, b map[string]any) int { return strings.Compare(idOf(a), idOf(b)) })
+	return page(q, list, idOf)
+}
+
+// deletedVault is the one in the path.
+func (q *request) deletedVault() (*removal, *problem) {
+	for _, r := range q.deletedVaults() {
+		if strings.EqualFold(r.opaque.name, q.route.name) && strings.EqualFold(text(r.opaque.model, "location"), q.route.location) {
+			return r, nil
+		}
+	}
+	return nil, fail(http.StatusNotFound, "DeletedVaultNotFound", "The specified deleted vault '%s' does not exist.", q.route.name)
+}
+
+func getDeletedVault(q *request) answer {
+	r, p := q.deletedVault()
+	if p != nil {
+		return p.answer()
+	}
+	return answer{status: http.StatusOK, body: r.vaultWire()}
+}
+
+// purgeVault ends a deleted vault for good. Its name is free when the operation has ended.
+func purgeVault(q *request) answer {
+	r, p := q.deletedVault()
 	switch {
-	case at < 0:
-		return vaultError(http.StatusNotFound, "VaultNotFound", "There is no vault %s.", name)
-	case q.http.Method != http.MethodGet || len(segments) < 2 || segments[0] != "secrets":
-		return vaultError(http.StatusMethodNotAllowed, "BadParameter", "The simulator's vaults read secrets by name, and nothing else.")
+	case p != nil:
+		return p.answer()
+	case purgeProtected(r.opaque):
+		return fail(http.StatusMethodNotAllowed, "MethodNotAllowed", "Operation 'DeletedVaultPurge' is not allowed.").answer()
 	}
-	vault := q.server.opaques[at]
-	token, _ := strings.CutPrefix(q.http.Header.Get("Authorization"), "Bearer ")
-	c, ours := q.server.verify(token)
-	if ours {
-		q.principal = q.server.byClientID(c.AppID)
+	r.until = q.now.Add(purgeTime)
+	for _, part := range q.server.removals { // secrets that were deleted before it
+		if within(part.opaque.path, r.opaque.path) {
+			part.until = r.until
+		}
 	}
-	if q.principal == nil || !strings.EqualFold(strings.TrimRight(c.Audience, "/"), "https://"+vaultHost[1:]) || q.now.Unix() >= c.Expires {
-		a := vaultError(http.StatusUnauthorized, "Unauthorized", "AKV10000: Request is missing a Bearer or PoP token.")
-		return a.with("WWW-Authenticate", `Bearer authorization="`+q.base+`/`+q.server.TenantID+`", resource="https://vault.azure.net"`)
-	}
-	const action = "Microsoft.KeyVault/vaults/secrets/getSecret/action"
-	if !q.server.allowsData(q.principal, action, vault.path, q) {
-		return vaultError(http.StatusForbidden, "Forbidden",
-			"Caller is not authorized to perform action on resource. Action: '%s'. Resource: '%s'. Assignment: (not found).", action, vault.path+"/secrets/"+segments[1])
-	}
-	secret := find(q.server.opaques, vault.path+"/secrets/"+segments[1])
-	if secret == nil {
-		return vaultError(http.StatusNotFound, "SecretNotFound", "A secret with (name/id) %s was not found in this key vault.", segments[1])
-	}
-	return answer{status: http.StatusOK, body: map[string]any{
-		"value": text(secret.model, "properties", "value"), "contentType": text(secret.model, "properties", "contentType"),
-		"id":         "https://" + name + vaultHost + "/secrets/" + secret.name + "/" + strings.ReplaceAll(q.server.guid("secret", secret.path), "-", ""),
-		"attributes": map[string]any{"enabled": true, "created": secret.created.Unix(), "updated": secret.created.Unix()},
-	}}
-}
-
-// allowsData reports whether a role that acts at a scope, or above it, has a data
-// action. No principal has one without a role.
-func (s *Server) allowsData(p *principal, action, scope string, q *request) bool {
-	return slices.ContainsFunc(s.rolesOf(p, scope, q.now), func(a *assignment) bool {
-		return slices.ContainsFunc(a.role.DataActions, func(pattern string) bool { return wildcard(pattern, action) })
-	})
+	return q.async(answer{status: http.StatusAccepted}, q.server.launch(vaultKind, q.route.location, q.now, operation{single: true, until: r.until}))
 }

@@ -12,11 +12,7 @@ const (
 	nicsType     = "networkInterfaces"
 )
 
-var networkPatterns = []pattern{
-	{"LIST", networkWhole + "/publicIPAddresses", "publicIPAddresses", listOpaque},
-	{"LIST", networkPath + "/publicIPAddresses", "publicIPAddresses", listOpaque},
-	{"LIST", networkWhole + "/loadBalancers", "loadBalancers", listOpaque},
-	{"LIST", networkPath + "/loadBalancers", "loadBalancers", listOpaque},
+var interfacePatterns = []pattern{
 	{"LIST", networkWhole + "/networkInterfaces", nicsType, listInterfaces},
 	{"LIST", networkPath + "/networkInterfaces", nicsType, listInterfaces},
 	{"GET", networkPath + "/networkInterfaces/{name}", nicsType, getInterface},

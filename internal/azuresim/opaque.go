@@ -1,7 +1,6 @@
 package azuresim
 
 import (
-	"fmt"
 	"hash/fnv"
 	"maps"
 	"net/http"
@@ -20,6 +19,8 @@ type opaque struct {
 	name    string // of the last segment
 	model   map[string]any
 	created time.Time
+	version int    // of a resource of the network, for its entity tag
+	address string // of a public address
 }
 
 func (o *opaque) id() string { return o.path }
@@ -73,7 +74,7 @@ func (q *request) opaque() (*opaque, *problem) {
 		return o, nil
 	}
 	kind := q.opaqueType()
-	if slices.ContainsFunc(q.server.opaques, func(o *opaque) bool { return strings.EqualFold(o.kind, kind) }) {
+	if _, known := networkOf(kind); known || slices.ContainsFunc(q.server.opaques, func(o *opaque) bool { return strings.EqualFold(o.kind, kind) }) {
 		return nil, resourceNotFound(kind, q.route.name, q.route.group)
 	}
 	return nil, fail(http.StatusNotFound, "InvalidResourceType", "The resource type could not be found for path '%s'.", q.http.URL.Path)
@@ -95,42 +96,21 @@ func (o *opaque) wire() map[string]any {
 var computed = map[string]func(o *opaque, properties map[string]any){
 	"microsoft.network/publicipaddresses": func(o *opaque, properties map[string]any) {
 		if strings.EqualFold(text(o.model, "properties", "publicIPAllocationMethod"), "Static") {
-			properties["ipAddress"] = addressOf(o.path)
+			properties["ipAddress"] = o.address
 		}
-	},
-	"microsoft.network/virtualnetworks": func(o *opaque, properties map[string]any) {
-		subnets, _ := properties["subnets"].([]any)
-		for _, s := range subnets {
-			s := asMap(s)
-			s["id"] = o.path + "/subnets/" + text(s, "name")
+		if label := text(o.model, "properties", "dnsSettings", "domainNameLabel"); label != "" {
+			properties["dnsSettings"] = merge(asMap(properties["dnsSettings"]), map[string]any{"fqdn": label + "." + text(o.model, "location") + ".cloudapp.azure.com"})
 		}
 	},
 	"microsoft.keyvault/vaults":         vaultWire,
 	"microsoft.keyvault/vaults/secrets": secretWire,
 }
 
-// addressOf is a public address that is always the same for an id, of a range for
-// documentation.
-func addressOf(id string) string {
+// hash is a number that is always the same for an id.
+func hash(id string) uint32 {
 	h := fnv.New32a()
 	h.Write([]byte(strings.ToLower(id)))
-	return fmt.Sprintf("203.0.113.%d", 1+h.Sum32()%254)
-}
-
-// inside is a resource that was written as a part of its parent: a subnet.
-func (q *request) inside() map[string]any {
-	parent, name := cutLast(q.route.scope, "/subnets/")
-	o := find(q.server.opaques, parent)
-	if o == nil {
-		return nil
-	}
-	subnets, _ := asMap(o.wire()["properties"])["subnets"].([]any)
-	for _, s := range subnets {
-		if s := asMap(s); strings.EqualFold(text(s, "name"), name) {
-			return s
-		}
-	}
-	return nil
+	return h.Sum32()
 }
 
 // cutLast cuts around the last of a separator in any letter case.
@@ -148,12 +128,14 @@ func getOpaque(q *request) answer {
 		return answer{status: http.StatusOK, body: who.wire()}
 	}
 	if p != nil {
-		if within := q.inside(); within != nil {
-			return answer{status: http.StatusOK, body: within}
+		if part, ok := q.part(); ok {
+			if body := part.wire(q); body != nil {
+				return answer{status: http.StatusOK, body: body}
+			}
 		}
 		return p.answer()
 	}
-	return answer{status: http.StatusOK, body: o.wire()}
+	return answer{status: http.StatusOK, body: q.show(o)}
 }
 
 // listOpaque lists what deployments have created of the type at the path's end:
@@ -163,7 +145,7 @@ func listOpaque(q *request) answer {
 	list := []map[string]any{}
 	for _, o := range q.server.opaques {
 		if strings.EqualFold(o.kind, kind) && within(o.path, scope) {
-			list = append(list, o.wire())
+			list = append(list, q.show(o))
 		}
 	}
 	slices.SortFunc(list, func(a, b map[string]any) int { return strings.Compare(idOf(a), idOf(b)) })
@@ -176,27 +158,56 @@ func putOpaque(q *request) answer {
 	if p := q.decode(&model); p != nil {
 		return p.answer()
 	}
+	if part, ok := q.part(); ok {
+		return q.putPart(part, model)
+	}
+	model = withoutOthers(q.opaqueType(), model)
 	o, p := q.opaque()
-	if p != nil && q.deployment == nil {
+	if _, known := networkOf(q.opaqueType()); p != nil && q.deployment == nil && !known {
 		return fail(http.StatusNotFound, "InvalidResourceType",
 			"The resource type could not be found for path '%s'. The simulator has resources of this type only from deployments.", q.http.URL.Path).answer()
 	}
-	if refusal := q.refuse(model); refusal != nil {
-		return refusal.answer()
+	for _, refuse := range []func() *problem{
+		func() *problem { return q.refuse(model) },
+		func() *problem { return q.refuseNetwork(q.opaqueType(), q.route.scope, model) },
+	} {
+		if refusal := refuse(); refusal != nil {
+			return refusal.answer()
+		}
 	}
 	if p == nil {
 		o.model = model
+		o.version++
 		if who := q.identityOf(o.path); who != nil {
 			o.model["properties"] = who.properties()
 		}
-		return answer{status: http.StatusOK, body: o.wire()}
+		return q.written(answer{status: http.StatusOK, body: q.show(o)}, o)
 	}
-	o = &opaque{path: q.route.scope, kind: q.opaqueType(), name: q.route.name, model: model, created: q.now}
+	if gone := q.server.removed(q.route.scope, q.now); gone != nil && isRecovery(model) {
+		q.server.restore(gone)
+		return answer{status: http.StatusOK, body: gone.opaque.wire()}
+	}
+	o = &opaque{path: q.route.scope, kind: q.opaqueType(), name: q.route.name, model: model, created: q.now, version: 1}
+	if strings.EqualFold(o.kind, "Microsoft.Network/publicIPAddresses") {
+		o.address = q.server.publicAddress(o.path)
+	}
 	if strings.EqualFold(o.kind, identityKind) {
 		q.bear(o)
 	}
 	shelve(&q.server.opaques, o)
-	return answer{status: http.StatusCreated, body: o.wire()}
+	return q.written(answer{status: http.StatusCreated, body: q.show(o)}, o)
+}
+
+// written is the answer to a write, which is done at once, unless a fault is about its operation.
+func (q *request) written(a answer, o *opaque) answer {
+	if q.fault.Operation == "" && q.fault.Polling == "" {
+		return a
+	}
+	location := text(o.model, "location")
+	if g := find(q.server.groups, groupID(q.route.subscription, q.route.group)); location == "" && g != nil {
+		location = g.location
+	}
+	return q.async(a, q.server.launch(o.kind, location, q.now, operation{single: true}))
 }
 
 // patchOpaque merges properties, and replaces tags as a whole.
@@ -214,10 +225,15 @@ func patchOpaque(q *request) answer {
 	if tagged {
 		o.model["tags"] = tags
 	}
-	return answer{status: http.StatusOK, body: o.wire()}
+	o.version++
+	return answer{status: http.StatusOK, body: q.show(o)}
 }
 
+// deleteOpaque takes what is below the resource with it, and the roles that are about it.
 func deleteOpaque(q *request) answer {
+	if part, ok := q.part(); ok {
+		return q.deletePart(part)
+	}
 	gone, p := q.opaque()
 	switch {
 	case p != nil && p.detail.Code == "InvalidResourceType":
@@ -225,7 +241,26 @@ func deleteOpaque(q *request) answer {
 	case p != nil:
 		return answer{status: http.StatusNoContent}
 	}
-	q.server.opaques = slices.DeleteFunc(q.server.opaques, func(o *opaque) bool { return o == gone })
+	if strings.EqualFold(gone.kind, secretKind) {
+		return methodNotAllowed(http.MethodDelete).answer()
+	}
+	s, parts := q.server, []*opaque{}
+	if kind, ok := networkKinds[strings.ToLower(gone.kind)]; ok {
+		if user := s.user(gone.path, q); user != "" {
+			return kind.inUse(gone.path, user).answer()
+		}
+	}
+	s.opaques = slices.DeleteFunc(s.opaques, func(o *opaque) bool {
+		below := within(o.path, gone.path)
+		if below && o != gone {
+			parts = append(parts, o)
+		}
+		return below
+	})
+	s.rights.assignments = slices.DeleteFunc(s.rights.assignments, func(a *assignment) bool { return within(a.scope, gone.path) })
+	if strings.EqualFold(gone.kind, vaultKind) {
+		s.remove(gone, gone, parts, q.now)
+	}
 	return answer{status: http.StatusOK}
 }
 
@@ -236,9 +271,10 @@ const identityKind = "Microsoft.ManagedIdentity/userAssignedIdentities"
 // bear gives a user-assigned identity its principal.
 func (q *request) bear(o *opaque) {
 	s, tenant := q.server, q.server.tenantOf(q.route.subscription)
-	p := &principal{id: o.path, tenantID: tenant, clientID: s.guid("client", strings.ToLower(o.path)), objectID: s.guid("object", strings.ToLower(o.path))}
+	p := &principal{id: o.path, tenantID: tenant, clientID: s.guid("client", strings.ToLower(o.path)), objectID: s.guid("object", strings.ToLower(o.path)), created: q.now}
 	if s.byClientID(p.clientID) == nil {
 		s.principals = append(s.principals, p)
+		s.govern(p.objectID)
 	}
 	o.model["properties"] = p.properties()
 }

@@ -7,10 +7,11 @@ import (
 )
 
 // preflight refuses a deployment before anything of it exists: resources that the
-// caller may not write, and more than the quotas leave. What the caller needs for
+// caller may not write, sizes that are not to be had, and more than the quotas leave. What the caller needs for
 // them is noted as linked to the request.
 func (q *request) preflight(d *deployment) *problem {
 	var forbidden []string
+	var exceeded []*problem
 	need := map[place]int{}
 	for _, t := range d.steps {
 		body, err := t.resource.Body(nil)
@@ -29,12 +30,13 @@ func (q *request) preflight(d *deployment) *problem {
 				t.resource.Name, t.resource.Type, strings.Replace(p.detail.Message, "authorization to perform", "permission to perform", 1)))
 		}
 		q.linked = append(append(q.linked, Linked{sub.route.action, sub.route.scope}), sub.linked...)
-		sub.weigh(need)
+		if p := sub.weigh(need); p != nil {
+			exceeded = append(exceeded, p)
+		}
 	}
 	if len(forbidden) > 0 {
 		return fail(http.StatusForbidden, "InvalidTemplateDeployment", "Deployment failed with multiple errors: %s", strings.Join(forbidden, ":"))
 	}
-	var exceeded []*problem
 	for _, name := range sortedPlaces(need) {
 		if p := q.checkNeed(name, need[name]); p != nil {
 			exceeded = append(exceeded, p)

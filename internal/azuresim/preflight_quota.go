@@ -17,12 +17,14 @@ func sortedPlaces(need map[place]int) []place {
 }
 
 // weigh adds what the request would take of the quotas: machines that do not
-// exist yet, and what a scale set grows by. A body that cannot be read weighs
-// nothing, and is refused when its turn comes.
-func (q *request) weigh(need map[place]int) {
+// exist yet, and what a scale set grows by. It refuses sizes that are not to be
+// had. A body that cannot be read weighs nothing, and is refused when its turn
+// comes.
+func (q *request) weigh(need map[place]int) *problem {
 	s := q.server
 	var w struct {
-		Location string `json:"location"`
+		Location string   `json:"location"`
+		Zones    []string `json:"zones"`
 		SKU      struct {
 			Name     string `json:"name"`
 			Capacity int    `json:"capacity"`
@@ -38,7 +40,7 @@ func (q *request) weigh(need map[place]int) {
 		} `json:"properties"`
 	}
 	if q.decode(&w) != nil {
-		return
+		return nil
 	}
 	size, machines := w.Properties.HardwareProfile.VMSize, 0
 	switch q.route.kind {
@@ -53,7 +55,7 @@ func (q *request) weigh(need map[place]int) {
 		}
 	}
 	if machines <= 0 {
-		return
+		return nil
 	}
 	priority := either(w.Properties.Priority, w.Properties.Profile.Priority)
 	traits := s.traits(size)
@@ -62,6 +64,7 @@ func (q *request) weigh(need map[place]int) {
 	for _, name := range quotasOf(priority == "Spot" || priority == "Low", traits) {
 		need[place{location, name}] += machines * traits.vcpus
 	}
+	return s.checkSKU(size, either(q.route.set, q.route.name), q.route.subscription, w.Location, w.Zones)
 }
 
 // checkNeed refuses more of a quota than is left, as preflight words it.

@@ -25,7 +25,7 @@ func (s *Server) resize(ss *scaleSet, n int, kind string, now time.Time) (*opera
 	var o operation
 	for range n - len(live) {
 		i := s.birth(ss, now)
-		s.strikeNewborn(i, kind)
+		s.strikeNewborn(i, kind, now)
 		s.allot(i, now)
 		o.creates = append(o.creates, i)
 	}

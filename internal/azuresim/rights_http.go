@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // rightsPatterns are the rows of Microsoft.Authorization, which hangs below every
@@ -123,7 +124,7 @@ func putAssignment(q *request) answer {
 		return p.answer()
 	}
 	role := q.server.role(w.Properties.RoleDefinitionID)
-	known := slices.ContainsFunc(q.server.principals, func(p *principal) bool { return strings.EqualFold(p.objectID, w.Properties.PrincipalID) })
+	known := q.server.inDirectory(w.Properties.PrincipalID, q.now)
 	switch {
 	case w.Properties.DisplayName != nil:
 		return bad("InvalidRequestContent", "The request content was invalid and could not be deserialized: 'Could not find member 'displayName' on object of type 'RoleAssignmentProperties'.'").answer()
@@ -137,7 +138,7 @@ func putAssignment(q *request) answer {
 	case !known && w.Properties.PrincipalType == "": // a type says that the directory need not be asked
 		return bad("PrincipalNotFound",
 			"Principal %s does not exist in the directory %s. Check that you have the correct principal ID. If you are creating this principal and then immediately assigning a role, this error might be related to a replication delay. In this case, set the role assignment principalType property to a value, such as ServicePrincipal, User, or Group.  See https://aka.ms/docs-principaltype",
-			strings.ReplaceAll(w.Properties.PrincipalID, "-", ""), q.server.TenantID).answer()
+			strings.ReplaceAll(w.Properties.PrincipalID, "-", ""), q.server.tenantOf(q.route.subscription)).answer()
 	}
 	if w.Properties.PrincipalType == "" {
 		w.Properties.PrincipalType = "ServicePrincipal"
@@ -155,6 +156,28 @@ func putAssignment(q *request) answer {
 		return p.answer()
 	}
 	return answer{status: status, body: q.assignmentBody(a)}
+}
+
+// replication is how long the directory does not know a new identity in all its parts (assumed).
+const replication = 30 * time.Second
+
+// inDirectory reports whether the directory knows a principal, which it does some time after its creation.
+func (s *Server) inDirectory(objectID string, now time.Time) bool {
+	delay := s.DirectoryDelay
+	if delay == 0 {
+		delay = replication
+	}
+	for _, p := range s.principals {
+		if strings.EqualFold(p.objectID, objectID) {
+			return !now.Before(p.created.Add(delay))
+		}
+	}
+	for i := range s.everyInstance() { // whose identity has asked for no token yet
+		if c, ok := s.computer(i.id(), now); ok && c.systemAssigned && strings.EqualFold(s.guid("object", i.vmID), objectID) {
+			return !now.Before(i.created.Add(delay))
+		}
+	}
+	return false
 }
 
 func deleteAssignment(q *request) answer {

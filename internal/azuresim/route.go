@@ -53,8 +53,8 @@ type row struct {
 }
 
 func init() { // handlers look things up in the table themselves
-	patterns = slices.Concat(networkPatterns, scaleSetPatterns, machinePatterns, diskPatterns, availabilityPatterns, locationPatterns, rightsPatterns,
-		skuPatterns, autoscalePatterns, managementPatterns, deploymentPatterns)
+	patterns = slices.Concat(interfacePatterns, networkPatterns, scaleSetPatterns, machinePatterns, diskPatterns, availabilityPatterns, locationPatterns, rightsPatterns,
+		skuPatterns, autoscalePatterns, vaultPatterns, managementPatterns, deploymentPatterns)
 	for _, p := range patterns {
 		segments := strings.Split(p.path[1:], "/")
 		rows[len(segments)] = append(rows[len(segments)], row{p, segments})
@@ -76,6 +76,7 @@ var scaleSetPatterns = []pattern{
 	{"PUT", groupPath + "/virtualMachineScaleSets/{set}/virtualMachines/{instance}", vmsType, putInstance},
 	{"DELETE", groupPath + "/virtualMachineScaleSets/{set}/virtualMachines/{instance}", vmsType, deleteInstance},
 	{"GET", groupPath + "/virtualMachineScaleSets/{set}/virtualMachines/{instance}/instanceView", vmsType + "/instanceView", getInstanceView},
+	{"POST", groupPath + "/virtualMachineScaleSets/{set}/virtualMachines/{instance}/runCommand", vmsType + "/runcommand", runCommandOnInstance},
 	{"POST", groupPath + "/virtualMachineScaleSets/{set}/virtualMachines/{instance}/{verb}", vmsType, postInstance},
 }
 

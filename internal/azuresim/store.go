@@ -14,6 +14,7 @@ type store struct {
 	interfaces  []*networkInterface // stand-alone ones: those of uniform instances follow from the instances
 	disks       []*disk
 	opaques     []*opaque        // sorted by lower-case id
+	removals    []*removal       // of opaques, in the order of their deletion
 	groups      []*resourceGroup // sorted by lower-case id
 	deployments []*deployment    // sorted by lower-case id
 	principals  []*principal
@@ -37,6 +38,7 @@ func (s *store) clone() store {
 	to.interfaces = each(s.interfaces, c.networkInterface)
 	to.disks = each(s.disks, c.disk)
 	to.opaques = each(s.opaques, c.opaque)
+	to.removals = each(s.removals, c.removal)
 	to.groups = each(s.groups, c.resourceGroup)
 	to.deployments = each(s.deployments, c.deployment)
 	to.principals = each(s.principals, c.principal)
@@ -118,6 +120,10 @@ func (c copier) opaque(from *opaque) *opaque {
 	return once(c, from, func(to *opaque) { to.model = cloneObject(from.model) })
 }
 
+func (c copier) removal(from *removal) *removal {
+	return once(c, from, func(to *removal) { to.opaque, to.parts = c.opaque(from.opaque), each(from.parts, c.opaque) })
+}
+
 func (c copier) resourceGroup(from *resourceGroup) *resourceGroup {
 	return once(c, from, func(to *resourceGroup) { to.tags = cloneObject(from.tags) })
 }
@@ -143,6 +149,7 @@ func (c copier) operation(from *operation) *operation {
 		to.doomed = each(from.doomed, c.instance)
 		to.errors = slices.Clone(from.errors)
 		to.becomes = c.operation(from.becomes)
+		to.command = once(c, from.command, func(*command) {})
 	})
 }
 

@@ -17,6 +17,7 @@ var managementPatterns = []pattern{
 	{"LIST", "/subscriptions/{subscription}/providers", "providers", listProviders},
 	{"GET", "/subscriptions/{subscription}/providers/{name}", "providers", getProvider},
 	{"POST", "/subscriptions/{subscription}/providers/{name}/{verb}", "providers", postProvider},
+	{"GET", "/subscriptions/{subscription}/providers/{any}/locations/{location}/operations/{operation}", "operations", getOperation},
 	{"LIST", "/subscriptions/{subscription}/resourceGroups", "resourceGroups", listGroups},
 	{"HEAD", "/subscriptions/{subscription}/resourceGroups/{group}", "resourceGroups", headGroup},
 	{"GET", "/subscriptions/{subscription}/resourceGroups/{group}", "resourceGroups", getGroup},

@@ -3,7 +3,9 @@ package azuresim
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // machineWrite is the body of a PUT or PATCH of a virtual machine.
@@ -90,7 +92,11 @@ func putMachine(q *request) answer {
 		shelve(&s.machines, i)
 	}
 	s.openGroup(i.resource)
-	s.strikeNewborn(i, q.route.kind)
+	if system, _ := identities(i.model["identity"]); system {
+		s.govern(s.guid("object", i.vmID))
+	}
+	s.await(i, q.now)
+	s.strikeNewborn(i, q.route.kind, q.now)
 	s.allot(i, q.now)
 	o := s.beginOn(i, q.now, operation{creates: []*instance{i}})
 	return q.async(answer{status: http.StatusCreated, body: q.showMachine(i, false)}, o)
@@ -279,5 +285,29 @@ func (q *request) updateMachine(i *instance, w machineWrite) answer {
 	}
 	i.model["properties"] = merge(asMap(i.model["properties"]), withoutSketch(asMap(w.model["properties"])))
 	i.etag++
-	return q.async(answer{status: http.StatusOK, body: q.showMachine(i, false)}, q.server.beginOn(i, q.now, operation{}))
+	var o operation
+	if q.http.Method == http.MethodPut && reached(i.failAt, q.now) {
+		q.retry(i)
+		o.creates = []*instance{i}
+	}
+	return q.async(answer{status: http.StatusOK, body: q.showMachine(i, false)}, q.server.beginOn(i, q.now, o))
+}
+
+// retry has Azure try once more to provision a machine that has failed, as it does when the machine is written again. What was said of its first
+// failure stays said.
+func (q *request) retry(i *instance) {
+	s := q.server
+	for _, o := range s.operations {
+		if slices.Contains(o.creates, i) && o.ended(q.now) {
+			o.fate = fate{at: o.end(), failure: o.failure(q.now)}
+		}
+	}
+	i.power, i.failAt, i.failure = power{}, time.Time{}, errorDetail{}
+	i.upAt = q.now.Add(s.bootTime(i.vmID + "@" + strconv.FormatInt(q.now.UnixNano(), 10)))
+	if i.reported {
+		i.upAt = q.now
+	}
+	s.await(i, q.now)
+	s.strikeNewborn(i, q.route.kind, q.now)
+	s.allot(i, q.now)
 }

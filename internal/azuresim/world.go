@@ -18,20 +18,22 @@ type World struct {
 	Location      string
 
 	// What the fields of [Server] of the same names are.
-	Seed         uint64
-	PageSize     int
-	Boot         Distribution
-	Delete       Distribution
-	RetryAfter   time.Duration
-	Quota        map[string]int
-	Throttle     bool
-	AnyToken     bool
-	RoleDelay    time.Duration
-	DetachLag    time.Duration
-	DeleteWindow time.Duration
-	CloudName    string
-	Audiences    []string
-	ADFS         bool
+	Seed       uint64
+	PageSize   int
+	Boot       Distribution
+	Delete     Distribution
+	RetryAfter time.Duration
+	Quota      map[string]int
+	Throttle   bool
+	AnyToken   bool
+	RoleDelay  time.Duration
+
+	DirectoryDelay time.Duration
+	DetachLag      time.Duration
+	DeleteWindow   time.Duration
+	CloudName      string
+	Audiences      []string
+	ADFS           bool
 
 	UpperCaseGroups bool
 
@@ -163,7 +165,7 @@ func (w *World) Populate(s *Server) error {
 	s.Seed, s.PageSize, s.Boot, s.Delete, s.RetryAfter = w.Seed, w.PageSize, w.Boot, w.Delete, w.RetryAfter
 	s.Quota, s.Throttle, s.AnyToken, s.TenantID, s.RoleDelay = w.Quota, w.Throttle, w.AnyToken, w.Tenant, w.RoleDelay
 	s.DetachLag, s.CloudName, s.Audiences, s.ADFS = w.DetachLag, w.CloudName, w.Audiences, w.ADFS
-	s.UpperCaseGroups, s.DeleteWindow = w.UpperCaseGroups, w.DeleteWindow
+	s.UpperCaseGroups, s.DeleteWindow, s.DirectoryDelay = w.UpperCaseGroups, w.DeleteWindow, w.DirectoryDelay
 	for _, room := range w.SpotCapacity {
 		if s.SpotCapacity == nil {
 			s.SpotCapacity = map[SpotPlace]int{}

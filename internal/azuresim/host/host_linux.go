@@ -34,6 +34,9 @@ type Config struct {
 	// Metadata is the metadata service of a machine, by resource id; nil: there is none.
 	Metadata func(id string) http.Handler
 
+	// Report is told what the machine with a vmId reports of itself: that it is provisioned, or why not; nil: nobody is.
+	Report func(vmID string, ready bool, why string)
+
 	// Say is told what happens to machines; nil: nobody is.
 	Say func(format string, args ...any)
 }
@@ -140,6 +143,9 @@ func (h *Host) serveMetadata(w http.ResponseWriter, r *http.Request, m Machine) 
 }
 
 func (h *Host) heard(m Machine, report health) {
+	if h.config.Report != nil {
+		h.config.Report(m.VMID, report.State == "Ready", report.Description)
+	}
 	if report.State == "Ready" {
 		h.config.Say("%s reports to be ready", m.Name)
 		return

@@ -1,0 +1,45 @@
+package azuresim
+
+import "time"
+
+// provisioningPatience is how long Azure waits for a Linux machine to report that it is provisioned.
+const provisioningPatience = 20 * time.Minute
+
+// await has a new machine be provisioned by its own report, where machines give one, and fail without it. It stays, and runs: it may still come up.
+func (s *Server) await(i *instance, now time.Time) {
+	if !s.AwaitReports || i.reported {
+		return
+	}
+	i.awaited, i.upAt = true, time.Time{}
+	i.failAt = now.Add(provisioningPatience)
+	i.failure = errorDetail{Code: "OSProvisioningTimedOut", Message: usualMessage("OSProvisioningTimedOut"), Target: i.instanceID()}
+}
+
+// Report is what the machine with a vmId reports of itself to the wire server, the first time that counts: it is provisioned, or why it is not. Later
+// ones change nothing, nor do those of machines that have failed, until they are written again.
+func (s *Server) Report(vmID string, ready bool, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	s.sweep(now)
+	for i := range s.everyInstance() {
+		if i.vmID != vmID {
+			continue
+		}
+		s.remember(now)
+		i.reported = i.reported || ready
+		if !i.awaited || reached(i.failAt, now) {
+			return
+		}
+		i.awaited = false
+		if ready {
+			i.upAt, i.failAt, i.failure = now, time.Time{}, errorDetail{}
+			return
+		}
+		i.failAt, i.failure = now, errorDetail{
+			Code: "OSProvisioningInternalError", Target: i.instanceID(),
+			Message: "OS Provisioning failed for VM '" + i.name() + "' due to an internal error: " + why,
+		}
+		return
+	}
+}
