@@ -6,8 +6,9 @@
 // It speaks plain net/http and declares its own wire types, so that a client
 // built on the real Azure SDK is tested against an independent reading of the
 // protocol. Every state is computed from timestamps when somebody looks: the
-// simulator never sleeps, starts no goroutine, and an idle one costs nothing. A
-// world with its own clock turns it to [Server.NextChange] and looks again.
+// simulator never sleeps, starts no goroutine but for a script in a machine, see
+// [Server.Run], and an idle one costs nothing. A world with its own clock turns it
+// to [Server.NextChange] and looks again.
 //
 // What it is strict about is what hurts autoscalers in production: entity tags
 // and 412, absolute capacity writes that choose their own victims, deletes that
@@ -132,6 +133,11 @@ type Server struct {
 	// Console is what the machine with a vmId wrote to its serial console, for boot diagnostics of machines that really boot; false: it is not known
 	// there. It is called with the server locked and must not call back. nil: of every machine the same.
 	Console func(vmID string) (string, bool)
+
+	// Run has the agent in a machine, which a resource id names, run a script as root, for run commands. It is called in a goroutine of its own, and
+	// may call back. An error with an ExitCode is the script's, and the output counts; any other says that it did not run. nil: no machine has
+	// an agent that answers.
+	Run func(ctx context.Context, machine string, script []string) (stdout, stderr string, err error)
 
 	// RoleDelay is the time from the creation of a role assignment until it acts.
 	RoleDelay time.Duration

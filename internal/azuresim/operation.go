@@ -23,6 +23,7 @@ type operation struct {
 	until    time.Time     // it does not end before this time; zero: start
 	endless  bool          // it is never said to have ended
 	errors   []errorDetail // what it fails with, whatever becomes of creates
+	command  *command      // a script that runs in a machine: it ends when that has; nil: none
 	becomes  *operation    // the operation of a write that was carried out late; nil: none, or not yet
 	fate     fate          // what a fault makes of it
 }
@@ -76,6 +77,9 @@ func (o *operation) done() time.Time {
 	}
 	if !o.fate.at.IsZero() {
 		return o.fate.at
+	}
+	if o.command != nil {
+		return o.command.ended
 	}
 	end := o.start
 	if o.until.After(end) {
@@ -163,6 +167,13 @@ type operationBody struct {
 	Status    string       `json:"status"`
 	Name      string       `json:"name"`
 	Error     *errorDetail `json:"error,omitempty"`
+
+	Properties *operationResult `json:"properties,omitempty"`
+}
+
+// operationResult is what an action gives back.
+type operationResult struct {
+	Output any `json:"output"`
 }
 
 func (q *request) operationPath(o *operation) string {
@@ -227,6 +238,9 @@ func getOperation(q *request) answer {
 		if o.resource != "" {
 			return q.read(o.resource)
 		}
+		if o.command != nil {
+			return answer{status: http.StatusOK, body: o.command.result()}
+		}
 		return answer{status: http.StatusNoContent}
 	}
 	body := operationBody{StartTime: timestamp(o.start), Status: "InProgress", Name: o.id}
@@ -237,6 +251,8 @@ func getOperation(q *request) answer {
 		body.EndTime, body.Status, body.Error = timestamp(o.end()), "Succeeded", failure
 		if failure != nil {
 			body.Status = o.failedStatus()
+		} else if o.command != nil {
+			body.Properties = &operationResult{o.command.result()}
 		}
 	}
 	a.body = body

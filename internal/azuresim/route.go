@@ -76,6 +76,7 @@ var scaleSetPatterns = []pattern{
 	{"PUT", groupPath + "/virtualMachineScaleSets/{set}/virtualMachines/{instance}", vmsType, putInstance},
 	{"DELETE", groupPath + "/virtualMachineScaleSets/{set}/virtualMachines/{instance}", vmsType, deleteInstance},
 	{"GET", groupPath + "/virtualMachineScaleSets/{set}/virtualMachines/{instance}/instanceView", vmsType + "/instanceView", getInstanceView},
+	{"POST", groupPath + "/virtualMachineScaleSets/{set}/virtualMachines/{instance}/runCommand", vmsType + "/runcommand", runCommandOnInstance},
 	{"POST", groupPath + "/virtualMachineScaleSets/{set}/virtualMachines/{instance}/{verb}", vmsType, postInstance},
 }
 

@@ -143,6 +143,7 @@ func (c copier) operation(from *operation) *operation {
 		to.doomed = each(from.doomed, c.instance)
 		to.errors = slices.Clone(from.errors)
 		to.becomes = c.operation(from.becomes)
+		to.command = once(c, from.command, func(*command) {})
 	})
 }
 

@@ -24,7 +24,7 @@ func everything() *store {
 	i.nics, i.drives = []*plug{{nic: n}}, []*drive{{disk: d}}
 	o := &operation{
 		set: ss, creates: []*instance{i}, doomed: []*instance{i}, errors: []errorDetail{wrong},
-		becomes: &operation{}, fate: fate{failure: &wrong},
+		becomes: &operation{}, fate: fate{failure: &wrong}, command: &command{},
 	}
 	ss.instances, ss.operations = []*instance{i}, []*operation{o}
 	p := &principal{certificates: []*x509.Certificate{{}}, credentials: []FederatedCredential{{}}, denied: []string{"*"}}

@@ -17,6 +17,7 @@ var machinePatterns = []pattern{
 	{"PATCH", groupPath + "/virtualMachines/{name}", machinesType, patchMachine},
 	{"DELETE", groupPath + "/virtualMachines/{name}", machinesType, deleteMachine},
 	{"GET", groupPath + "/virtualMachines/{name}/instanceView", machinesType + "/instanceView", getMachineView},
+	{"POST", groupPath + "/virtualMachines/{name}/runCommand", machinesType + "/runcommand", runCommandOnMachine},
 	{"POST", groupPath + "/virtualMachines/{name}/{verb}", machinesType, postMachine},
 }
 
