@@ -155,3 +155,10 @@ func (r *Resources) whole(ctx context.Context, method, doing, path, version stri
 func temporary(e *cloud.Error) bool {
 	return e.Kind == cloud.Transient && Silent(e) || e.Kind == cloud.Throttled
 }
+
+// Examine asks what the machine at a path says of itself: statuses that are not good, and the end of its serial console log. It is nil where there
+// is no answer now.
+func (r *Resources) Examine(ctx context.Context, path string) *cluster.Diagnosis {
+	d := &diagnostics{client: r.client}
+	return d.examine(ctx, "", path, true)
+}

@@ -113,7 +113,7 @@ var rooms = map[string][]string{
 	},
 
 	"internal/clusterfile": {"internal/azure/catalog", "setting"}, // a description: it knows no Azure and no cluster
-	"internal/lifecycle":   {"cloud", "internal/azure/catalog", "internal/clusterfile", "internal/doctor", "internal/render"},
+	"internal/lifecycle":   {"cloud", "cluster", "internal/azure/catalog", "internal/clusterfile", "internal/doctor", "internal/render"},
 	"internal/render":      {"deploy", "internal/azure/catalog", "internal/clusterfile", "setting"},
 
 	"internal/azuresim":                      {"internal/azuresim/template"},

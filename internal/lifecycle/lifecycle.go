@@ -7,6 +7,7 @@
 //	check     subscription, rights, providers, sizes,      nothing
 //	          quota, and what Azure says of the template
 //	up        what is there already                        resource groups, the deployment
+//	await     the server by run command, nodes, consoles   nothing
 //	diff      what Azure says the template would change    nothing
 //	down      the record, and the tags of resources        deletes each by its name; never the storage group
 package lifecycle
@@ -20,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/clusterfile"
 	"sluice.dev/sluice/internal/render"
 )
@@ -46,6 +48,8 @@ type Cloud interface {
 	Post(ctx context.Context, path, version string, body, into any) error
 	// Delete removes and waits for the end. What is not there is gone.
 	Delete(ctx context.Context, path, version string) error
+	// Examine says what a machine says of itself: bad statuses, and its serial console. It is nil where there is no answer now.
+	Examine(ctx context.Context, path string) *cluster.Diagnosis
 }
 
 // Cluster is a cluster file and the Azure that it is about.

@@ -28,8 +28,19 @@ type world struct {
 	*testing.T
 	*lifecycle.Cluster
 	sim  *azuresim.Server
-	now  time.Time
 	said []string
+
+	mu    sync.Mutex
+	now   time.Time     // the clock: run commands read it beside the test
+	ran   chan struct{} // of each run command that has run
+	await bool          // one runs
+}
+
+// time is the world's.
+func (w *world) time() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
 }
 
 type patient struct{}
@@ -45,9 +56,9 @@ func (patient) Await(ctx context.Context, done <-chan struct{}, _ time.Duration)
 
 func newWorld(t *testing.T, file string) *world {
 	t.Helper()
-	w := &world{T: t, now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}
+	w := &world{T: t, now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), ran: make(chan struct{})}
 	w.sim = &azuresim.Server{
-		Now: func() time.Time { return w.now }, AnyToken: true, TenantID: tenant, Boot: azuresim.Fixed(60 * time.Second), Delete: azuresim.Fixed(30 * time.Second),
+		Now: w.time, AnyToken: true, TenantID: tenant, Boot: azuresim.Fixed(60 * time.Second), Delete: azuresim.Fixed(30 * time.Second),
 	}
 	text, err := os.ReadFile("../render/testdata/" + file + ".yaml")
 	w.must(err)
@@ -64,10 +75,31 @@ func newWorld(t *testing.T, file string) *world {
 		Runner: patient{}, Transport: &azuresim.Transport{Server: w.sim, Machine: "desk"}, Now: w.sim.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	w.must(err)
-	wait := func(ctx context.Context, d time.Duration) error { w.now = w.now.Add(d); return ctx.Err() }
+	wait := func(ctx context.Context, d time.Duration) error {
+		if w.await {
+			<-w.ran
+			w.await = false
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.now = w.now.Add(d)
+		return ctx.Err()
+	}
 	r.Wait = wait
-	w.Cluster = &lifecycle.Cluster{File: &f, Cloud: r, Wait: wait, Say: func(s string) { w.said = append(w.said, s) }}
+	w.Cluster = &lifecycle.Cluster{File: &f, Cloud: commanding{r, w}, Wait: wait, Say: func(s string) { w.said = append(w.said, s) }}
 	return w
+}
+
+// commanding is Azure, of which the world knows when a run command runs.
+type commanding struct {
+	lifecycle.Cloud
+	w *world
+}
+
+func (c commanding) Post(ctx context.Context, path, version string, body, into any) error {
+	c.w.await = strings.HasSuffix(path, "/runCommand") && c.w.sim.Run != nil
+	defer func() { c.w.await = false }()
+	return c.Cloud.Post(ctx, path, version, body, into)
 }
 
 func (w *world) must(err error) {
@@ -185,7 +217,9 @@ func (w *world) reader() {
 	w.Helper()
 	id := ""
 	for _, m := range w.sim.Machines() {
-		id = m.ID
+		if strings.HasSuffix(m.ID, "/desk") {
+			id = m.ID
+		}
 	}
 	w.must(w.sim.AddRoleAssignment(azuresim.RoleAssignment{Role: "Reader", Principal: id, Scope: "/subscriptions/" + subscription}))
 }

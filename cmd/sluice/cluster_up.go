@@ -1,0 +1,254 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"sluice.dev/sluice/internal/clusterfile"
+	"sluice.dev/sluice/internal/lifecycle"
+	"sluice.dev/sluice/internal/progress"
+	"sluice.dev/sluice/internal/report"
+)
+
+// defaultWait is how long up waits for the cluster.
+const defaultWait = 20 * time.Minute
+
+// riser are the flags of up, and the cluster that it makes.
+type riser struct {
+	builder
+	*lifecycle.Cluster
+	cmd        *cobra.Command
+	yes        bool
+	wait       time.Duration
+	kubeconfig string
+	now        func() time.Time
+}
+
+func clusterUpCommand() *cobra.Command {
+	u := riser{now: time.Now}
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Make the cluster that cluster.yaml describes, or change it to that",
+		Long: `Check what Azure has, say what the machines cost, and deploy the template, each resource told as Azure ends it. Then wait until the API server
+answers and each pool has its min of Ready nodes, write the admin's kubeconfig, and say what comes next. The server is asked by run command; its
+kubeconfig comes sealed, since Azure shows the output of commands to everybody who may read the machine. What is late is told with the end of its
+serial console. It may be interrupted and called again: what is under way is followed. Existing pools keep the machines that sluice gave them; the
+server's machine stays as it is.
+
+Exit code 0: the cluster is as the file says; 1: a check found something, nobody agreed, or nodes did not come in time; 2: error.`,
+		Example: "  sluice cluster up\n  sluice cluster up --yes --wait=30m --kubeconfig=$HOME/.kube/render",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			u.cmd = cmd
+			return u.run()
+		},
+	}
+	u.add(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&u.yes, "yes", false, "do it; without this flag a person is asked")
+	f.DurationVar(&u.wait, "wait", defaultWait, "how long to wait for the API server and the nodes; 0: do not wait")
+	f.StringVar(&u.kubeconfig, "kubeconfig", "", "file that the admin's kubeconfig is written to; empty: NAME.kubeconfig in this folder")
+	return cmd
+}
+
+func (u *riser) say(format string, words ...any) {
+	_, _ = fmt.Fprintf(u.cmd.OutOrStdout(), format+"\n", words...)
+}
+
+// run checks, asks, deploys and waits.
+func (u *riser) run() error {
+	if u.wait < 0 {
+		return fmt.Errorf("--wait=%s: give 0 or more", u.wait)
+	}
+	c, ok, err := u.checked(u.cmd)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return exit(exitActs)
+	}
+	u.Cluster = c
+	u.kubeconfig = cmp.Or(u.kubeconfig, c.File.Name+".kubeconfig")
+	if u.wait > 0 {
+		if ok, err := u.mayWrite(); err != nil {
+			return err
+		} else if !ok {
+			return exit(exitActs)
+		}
+	}
+	if ok, err := agreed(u.cmd, u.yes, "Make cluster "+c.File.Name+" in resource group "+c.File.ResourceGroup+"?"); err != nil {
+		return err
+	} else if !ok {
+		return exit(exitActs)
+	}
+	return u.up()
+}
+
+// headline begins a kubeconfig that up has written for this cluster: only such a file is written over.
+func (u *riser) headline() string {
+	return fmt.Sprintf("# The admin of cluster %s in resource group %s: \"sluice cluster up\" writes this file anew.\n", u.File.Name, u.File.ResourceGroup)
+}
+
+// mayWrite says whether the kubeconfig may be written: over a file of others only when a person at the terminal says so.
+func (u *riser) mayWrite() (bool, error) {
+	text, err := os.ReadFile(u.kubeconfig)
+	in, isFile := u.cmd.InOrStdin().(*os.File)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Stat(filepath.Dir(u.kubeconfig)); err != nil {
+			return false, fmt.Errorf("--kubeconfig=%s: there is no folder %s; make it, or give another file", u.kubeconfig, filepath.Dir(u.kubeconfig))
+		}
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("--kubeconfig=%s: it is there and cannot be read (%w); give another file", u.kubeconfig, errors.Unwrap(err))
+	case bytes.HasPrefix(text, []byte(u.headline())):
+		return true, nil
+	case u.yes, !isFile, !progress.Terminal(in): // --yes is yes to the cluster
+		return false, fmt.Errorf("--kubeconfig=%s: it is there and not of this cluster's up; move it away, or give another file", u.kubeconfig)
+	}
+	return agreed(u.cmd, false, "Write over "+u.kubeconfig+", which is not of this cluster's up?")
+}
+
+// up deploys, waits, and says what comes next.
+func (u *riser) up() error {
+	fresh, err := lifecycle.NewDoor(u.now())
+	if err != nil {
+		return err
+	}
+	kept := u.File.Name + "-join.pem"
+	if u.File.Secrets == clusterfile.SecretsFile {
+		if err := writeDoor(kept, &fresh); err != nil {
+			return err
+		}
+	}
+	if _, err = u.Up(u.cmd.Context(), fresh); err != nil {
+		return fmt.Errorf("%w; correct what it names and run the command again", err)
+	}
+	at, err := u.Address(u.cmd.Context())
+	if err != nil {
+		return err
+	}
+	sign := u.File.SSH.User + "@" + at
+	u.say("cluster %s is deployed; its server makes the control plane now, which takes some minutes", u.File.Name)
+	if u.File.Secrets == clusterfile.SecretsFile {
+		u.say("machines join once the server has the key of its door; where it has none yet:")
+		u.say("  ssh %s 'sudo install -D -m 600 /dev/stdin /etc/sluice/join/tls.pem' < %s", sign, kept)
+	}
+	if u.wait == 0 {
+		u.bySSH(sign, at)
+		return nil
+	}
+	came, err := u.Await(u.cmd.Context(), lifecycle.Awaiting{
+		For: u.wait, Address: at, Keep: u.keep, Nodes: readNodes, Now: u.now,
+	})
+	switch {
+	case errors.Is(err, lifecycle.ErrRunCommand):
+		u.say("whoever asks may not run commands on the server, so that nothing was waited for; the right is\n%s. Next:", lifecycle.RunCommandAction)
+		u.bySSH(sign, at)
+		return nil
+	case err != nil:
+		return fmt.Errorf("wait for the cluster: %w; run the command again to go on", err)
+	}
+	for _, what := range came.Missing {
+		u.say("%s", report.Printable(what))
+	}
+	if came.Kubeconfig {
+		u.next(at, came.Direct)
+	}
+	if len(came.Missing) > 0 {
+		u.say("%s is over; run the command again to wait on", u.wait)
+		return exit(exitActs)
+	}
+	return nil
+}
+
+// keep writes the kubeconfig, whole or not at all.
+func (u *riser) keep(text []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(u.kubeconfig), ".kubeconfig-*") // 0600
+	if err != nil {
+		return fmt.Errorf("--kubeconfig=%s: it cannot be written: %w", u.kubeconfig, err)
+	}
+	_, err = file.Write(append([]byte(u.headline()), text...))
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), u.kubeconfig)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+		return fmt.Errorf("--kubeconfig=%s: it cannot be written: %w", u.kubeconfig, err)
+	}
+	u.say("%s is written", u.kubeconfig)
+	return nil
+}
+
+// next are the next commands.
+func (u *riser) next(at string, direct bool) {
+	if !direct {
+		where := "the network of the cluster alone reaches it"
+		if u.File.Server.PublicAddress {
+			where = "server.allowFrom names who reaches it"
+		}
+		u.say("the API server at %s does not answer from here: %s", at, where)
+	}
+	u.say("cluster %s is there. Next:", u.File.Name)
+	for _, line := range []string{
+		"kubectl --kubeconfig=%s get nodes", "sluice doctor --kubeconfig=%s", "sluice top --kubeconfig=%s",
+	} {
+		u.say("  "+line, u.kubeconfig)
+	}
+}
+
+// bySSH are the commands that fetch the kubeconfig by SSH.
+func (u *riser) bySSH(sign, at string) {
+	config := "/etc/rancher/k3s/k3s.yaml"
+	if u.File.Distribution.Kind == clusterfile.Kubeadm {
+		config = "/etc/kubernetes/admin.conf"
+	}
+	u.say("  ssh %s sudo cat %s | sed 's#https://.*:6443#https://%s:6443#' > kubeconfig\n  kubectl --kubeconfig=kubeconfig get nodes", sign, config, at)
+}
+
+// reach is how long an API server has to answer.
+const reach = 10 * time.Second
+
+// readNodes asks the API server of a kubeconfig for the cluster's nodes.
+func readNodes(ctx context.Context, kubeconfig []byte) ([]lifecycle.Node, error) {
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	config.Timeout = reach
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]lifecycle.Node, len(list.Items))
+	for i := range list.Items {
+		n := &list.Items[i]
+		all[i].Name = n.Name
+		for _, is := range n.Status.Conditions {
+			if is.Type == corev1.NodeReady {
+				all[i].Ready = is.Status == corev1.ConditionTrue
+			}
+		}
+	}
+	return all, nil
+}

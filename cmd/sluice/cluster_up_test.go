@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/sluice/internal/azure"
+	"sluice.dev/sluice/internal/azure/config"
+	"sluice.dev/sluice/internal/azuresim"
+	"sluice.dev/sluice/internal/clusterfile"
+	"sluice.dev/sluice/internal/lifecycle"
+)
+
+// rising is an up of a cluster of the example's, on a clock that goes by waiting.
+func rising(t *testing.T, more ...string) (*riser, *pen) {
+	t.Helper()
+	nowhere(t)
+	text, err := os.ReadFile(begin(t, more...))
+	must(t, err)
+	f, problems := clusterfile.Parse(text)
+	must(t, problems.Err())
+	now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	sim := &azuresim.Server{Now: func() time.Time { return now }, AnyToken: true, TenantID: tenant}
+	must(t, sim.AddMachine(azuresim.Machine{Subscription: subscription, ResourceGroup: "office", Name: "desk", Location: f.Region, SystemAssigned: true}))
+	wait := func(ctx context.Context, d time.Duration) error { now = now.Add(d); return ctx.Err() }
+	r, err := azure.NewResources(t.Context(), azure.Options{
+		Config:    config.Config{Subscription: subscription, ResourceGroup: f.ResourceGroup, Location: f.Region, Cloud: "AzurePublicCloud"},
+		Transport: &azuresim.Transport{Server: sim, Machine: "desk"}, Now: sim.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	must(t, err)
+	r.Wait = wait
+	var out pen
+	cmd := &cobra.Command{}
+	cmd.SetOut(&out)
+	cmd.SetIn(strings.NewReader(""))
+	cmd.SetContext(t.Context())
+	u := &riser{
+		Cluster: &lifecycle.Cluster{File: &f, Cloud: r, Wait: wait, Say: func(s string) { _, _ = out.Write([]byte(s + "\n")) }},
+		cmd:     cmd, now: func() time.Time { return now }, wait: defaultWait, kubeconfig: filepath.Join(t.TempDir(), "render.kubeconfig"),
+	}
+	return u, &out
+}
+
+func TestUpTellsTheWayBySSHWhereItDoesNotWait(t *testing.T) {
+	u, out := rising(t)
+	u.wait = 0
+	must(t, u.up())
+	said := out.String()
+	for _, word := range []string{"cluster render is deployed", "ssh sluice@10.10.0.4 sudo cat /etc/rancher/k3s/k3s.yaml", "https://10.10.0.4:6443"} {
+		if !strings.Contains(said, word) {
+			t.Errorf("it does not say %q:\n%s", word, said)
+		}
+	}
+}
+
+// TestUpThatWaitsInVainActsPartly has a server that never answers: the exit code tells scripts, and the sentence what is missing.
+func TestUpThatWaitsInVainActsPartly(t *testing.T) {
+	u, out := rising(t)
+	err := u.up()
+	if code, is := err.(exit); !is || int(code) != exitActs {
+		t.Errorf("%v, want exit %d", err, exitActs)
+	}
+	for _, word := range []string{"the API server does not answer: ", "20m0s is over; run the command again to wait on"} {
+		if !strings.Contains(out.String(), word) {
+			t.Errorf("it does not say %q:\n%s", word, out)
+		}
+	}
+}
+
+// TestAKubeconfigOfOthersIsNeverWrittenOver writes over its own alone.
+func TestAKubeconfigOfOthersIsNeverWrittenOver(t *testing.T) {
+	u, _ := rising(t)
+	for _, text := range []string{"one", "two"} {
+		if ok, err := u.mayWrite(); err != nil || !ok {
+			t.Fatalf("its own may not be written: %v", err)
+		}
+		must(t, u.keep([]byte(text)))
+	}
+	at, err := os.Stat(u.kubeconfig)
+	must(t, err)
+	if text, err := os.ReadFile(u.kubeconfig); err != nil || !strings.HasSuffix(string(text), "\ntwo") || at.Mode() != fs.FileMode(0o600) {
+		t.Errorf("%s of mode %s: %v", text, at.Mode(), err)
+	}
+	for name, text := range map[string]string{"others": "apiVersion: v1\n", "another cluster": strings.Replace(u.headline(), "render", "frames", 1)} {
+		must(t, os.WriteFile(u.kubeconfig, []byte(text), 0o600))
+		for _, u.yes = range []bool{false, true} {
+			if ok, err := u.mayWrite(); ok || err == nil || !strings.Contains(err.Error(), "move it away, or give another file") {
+				t.Errorf("%s, yes=%t: %t, %v", name, u.yes, ok, err)
+			}
+		}
+	}
+	u.kubeconfig = filepath.Join(t.TempDir(), "absent", "k")
+	if _, err := u.mayWrite(); err == nil || !strings.Contains(err.Error(), "there is no folder") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestNodesAreReadFromTheAPIServer reads a Ready node and one that is not, and says so where nobody answers.
+func TestNodesAreReadFromTheAPIServer(t *testing.T) {
+	f := newFarm(t)
+	_, err := f.cluster.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "render-agents-000001"}})
+	must(t, err)
+	var path string
+	for _, flag := range f.flags {
+		if at, is := strings.CutPrefix(flag, "--kubeconfig="); is {
+			path = at
+		}
+	}
+	text, err := os.ReadFile(path)
+	must(t, err)
+	nodes, err := readNodes(t.Context(), text)
+	must(t, err)
+	if want := []lifecycle.Node{{Name: "agents000000", Ready: true}, {Name: "render-agents-000001"}}; !slices.Equal(nodes, want) {
+		t.Errorf("%+v, want %+v", nodes, want)
+	}
+	text = []byte(strings.Replace(string(text), "http://127.0.0.1:", "http://127.0.0.1:1", 1))
+	if _, err := readNodes(t.Context(), text); err == nil {
+		t.Error("nobody answers, and nodes are read")
+	}
+}
