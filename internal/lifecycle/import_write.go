@@ -1,0 +1,712 @@
+package lifecycle
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
+
+	"sluice.dev/sluice/internal/azure/catalog"
+	"sluice.dev/sluice/internal/clusterfile"
+)
+
+// fillIn marks the lines of a written file that a person completes.
+const fillIn = "FILL IN"
+
+// page is a cluster file as it is written, line by line.
+type page struct {
+	lines  []string
+	blanks map[string]int // by the path of a field that must be filled in: its line, counted from 0
+}
+
+func (p *page) line(format string, args ...any) {
+	p.lines = append(p.lines, fmt.Sprintf(format, args...))
+}
+
+// put writes a field. A value of nil leaves it out.
+func (p *page) put(in, key, value, note string) {
+	if value == "" {
+		return
+	}
+	p.noted(in+key+": "+value, note)
+}
+
+// blank writes the comment of a field that must be filled in. Without a path the file parses without it, by a default that need not be right.
+func (p *page) blank(path, in, key, such, note string) {
+	if path != "" {
+		p.blanks[path] = len(p.lines)
+	}
+	p.noted(in+"# "+key+": "+such, fillIn+": "+note)
+}
+
+// maybe writes the comment of a field that has a default.
+func (p *page) maybe(in, key, such, note string) { p.noted(in+"# "+key+": "+such, note) }
+
+func (p *page) noted(text, note string) {
+	if note != "" {
+		const column = 34
+		text += strings.Repeat(" ", max(column-len([]rune(text)), 1)) + "# " + oneLine(note)
+	}
+	p.lines = append(p.lines, text)
+}
+
+// scalar is a text as YAML writes it.
+func scalar(text string) string {
+	if text == "" {
+		return ""
+	}
+	raw, err := yaml.Marshal(oneLine(text))
+	if err != nil {
+		return strconv.Quote(text)
+	}
+	return strings.TrimSuffix(string(raw), "\n")
+}
+
+// oneLine keeps what others wrote, such as tags, on its line.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+func flow(all []string) string {
+	var out []string
+	for _, one := range all {
+		out = append(out, strconv.Quote(oneLine(one)))
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}
+
+// write makes the file.
+func (e *estate) write() Imported {
+	body := &page{blanks: map[string]int{}}
+	name := e.name()
+	server := thing{}
+	if len(e.servers) > 0 {
+		server = e.servers[0]
+	}
+	region := strings.ToLower(strings.ReplaceAll(cmp.Or(server.text("location"), e.region), " ", ""))
+	body.line("apiVersion: %s", clusterfile.APIVersion)
+	body.line("kind: %s", clusterfile.Kind)
+	body.put("", "name", scalar(name), "begins the names of what up makes")
+	body.put("", "region", scalar(region), "")
+	body.put("", "resourceGroup", scalar(e.group), "")
+	image := e.image(server)
+	for _, p := range e.pools {
+		image = cmp.Or(image, e.image(p))
+	}
+	body.put("", "image", scalar(image), "")
+	e.writeDistribution(body, image)
+	e.writeNetwork(body, server)
+	e.writeServer(body, server)
+	e.writePools(body, name, image)
+	body.line("")
+	body.line("sluice:")
+	body.blank("sluice.image", "  ", "image", "registry.example/sluice:v0.1.0", "image of sluice, as your registry has it")
+
+	out := Imported{Lost: slices.Concat(e.unread, e.lost, e.known.Odd)}
+	blanks := strings.Count(strings.Join(body.lines, "\n"), "# "+fillIn+": ")
+	head := e.head(name, out.Lost, blanks)
+	out.Text = strings.Join(append(head, body.lines...), "\n") + "\n"
+	_, problems := clusterfile.Parse([]byte(out.Text))
+	for _, one := range problems {
+		if at, ours := body.blanks[one.Field]; ours {
+			one.Line = len(head) + at + 1
+		}
+		out.Absent = append(out.Absent, one.String())
+	}
+	return out
+}
+
+// head is what the file says of itself.
+func (e *estate) head(name string, lost []string, blanks int) (all []string) {
+	say := func(format string, args ...any) { all = append(all, "# "+oneLine(fmt.Sprintf(format, args...))) }
+	say("yaml-language-server: $schema=%s", clusterfile.SchemaFile)
+	say("sluice cluster import wrote this from resource group %s, which sluice did not make.", e.group)
+	var names []string
+	count := 0
+	for _, s := range e.servers {
+		names = append(names, s.String())
+		if s.isSet() {
+			n, _ := strconv.Atoi(number(s.body, "sku.capacity"))
+			count += n
+			continue
+		}
+		count++
+	}
+	switch {
+	case count > 1:
+		say("It has %d servers: %s; %s.", count, strings.Join(names, ", "), e.why)
+		say("sluice makes one server. So this file is for reading and for its pools: it is no way to make this cluster again.")
+	case len(names) == 1:
+		say("Its server is %s: %s.", names[0], e.why)
+	default:
+		say("No machine of it can be told to be the server: section server shows defaults.")
+	}
+	say("")
+	say("sluice cluster up takes nothing of it over. It makes another cluster: server %s-server, and a scale set %s-POOL for each pool.", name, name)
+	say("sluice cluster check names what stands in its way. To have sluice scale the machines that are there, see docs/how-to/install.md.")
+	if blanks > 0 {
+		say("%s stands %d times below, where Azure does not know the value.", fillIn, blanks)
+	}
+	if len(lost) > 0 {
+		say("")
+		say("The group has what this file cannot say, and up does not make:")
+		for _, one := range lost {
+			say("- %s", one)
+		}
+	}
+	return append(all, "")
+}
+
+// name is what the names of the scale sets begin with, so that pools have the rest of theirs; else what a tool's tag says, or the group's name.
+func (e *estate) name() string {
+	prefix, _ := e.prefix()
+	if prefix != "" {
+		return prefix
+	}
+	for _, t := range slices.Concat(e.servers, e.pools) {
+		for _, tag := range slices.Sorted(maps.Keys(t.tags)) {
+			for _, of := range []string{"sigs.k8s.io_cluster-api-provider-azure_cluster_", "kubernetes.io_cluster_"} {
+				if rest, ok := strings.CutPrefix(tag, of); ok {
+					return plainName(rest, mostName)
+				}
+			}
+		}
+	}
+	return plainName(e.group, mostName)
+}
+
+const (
+	mostName = 30 // characters of a cluster's name
+	mostPool = 20 // and of a pool's
+)
+
+var (
+	clusterNames = regexp.MustCompile(`^[a-z]([a-z0-9-]{0,28}[a-z0-9])?$`)
+	poolNames    = regexp.MustCompile(`^[a-z]([a-z0-9-]{0,18}[a-z0-9])?$`)
+	notPlain     = regexp.MustCompile(`[^a-z0-9]+`)
+)
+
+// prefix is the longest beginning that all pools' scale sets have before a dash, where the rest of each is the name of a pool.
+func (e *estate) prefix() (string, bool) {
+	if len(e.pools) == 0 {
+		return "", false
+	}
+	first := e.pools[0].Name()
+	for at := strings.LastIndexByte(first, '-'); at > 0; at = strings.LastIndexByte(first[:at], '-') {
+		fits := clusterNames.MatchString(first[:at])
+		for _, p := range e.pools {
+			rest, ok := strings.CutPrefix(p.Name(), first[:at+1])
+			fits = fits && ok && poolNames.MatchString(rest) && rest != "server" && rest != "network"
+		}
+		if fits {
+			return first[:at], true
+		}
+	}
+	return "", false
+}
+
+// plainName makes a name that the file allows of any.
+func plainName(text string, most int) string {
+	out := strings.Trim(notPlain.ReplaceAllString(strings.ToLower(text), "-"), "-")
+	if out == "" || out[0] < 'a' {
+		out = "c" + out
+	}
+	return strings.TrimRight(out[:min(len(out), most)], "-")
+}
+
+func (e *estate) writeDistribution(p *page, image string) {
+	k := e.known
+	p.line("")
+	p.line("distribution:")
+	guess, why := e.guess()
+	if k.Kind != "" {
+		p.put("  ", "kind", k.Kind, "")
+	} else {
+		p.blank("distribution.kind", "  ", "kind", cmp.Or(guess, clusterfile.K3s), cmp.Or(why, "k3s or kubeadm; Azure does not know it"))
+	}
+	such := clusterfile.K3sRelease
+	if cmp.Or(k.Kind, guess) == clusterfile.Kubeadm {
+		such = clusterfile.KubeadmRelease
+	}
+	if k.Version != "" && k.Kind != "" {
+		p.put("  ", "version", scalar(k.Version), "")
+	} else {
+		p.blank("distribution.version", "  ", "version", such, "the release that runs, or the one that you want; kubectl get nodes shows it")
+	}
+	if strings.HasPrefix(image, "/") {
+		p.maybe("  ", "install", clusterfile.FromImage, "if the image has the binaries; without it machines download them")
+	}
+	p.put("  ", "cni", k.CNI, "")
+}
+
+// guess is the distribution that names and tags speak of, and the sentence about it.
+func (e *estate) guess() (kind, why string) {
+	for _, t := range slices.Concat(e.servers, e.pools) {
+		if said := t.tags["orchestrator"]; said != "" {
+			return clusterfile.Kubeadm, "tag orchestrator says " + said + ", which is neither k3s nor kubeadm"
+		}
+		for tag := range t.tags {
+			if strings.HasPrefix(tag, "sigs.k8s.io_cluster-api-provider-azure_") {
+				return clusterfile.Kubeadm, "Cluster API makes clusters by kubeadm unless it is told otherwise"
+			}
+		}
+		if t.tags["roles"] != "" {
+			return clusterfile.Kubeadm, "Kubespray runs kubeadm"
+		}
+		if strings.Contains(strings.ToLower(t.Resource.Name()), "k3s") {
+			return clusterfile.K3s, t.String() + " has k3s in its name"
+		}
+	}
+	return "", ""
+}
+
+func (e *estate) writeNetwork(p *page, server thing) {
+	p.line("")
+	p.line("network:")
+	subnet := e.subnetOf(server)
+	for _, pool := range e.pools {
+		subnet = cmp.Or(subnet, e.subnetOf(pool))
+	}
+	if subnet == "" {
+		p.maybe("  ", "subnetId", "/subscriptions/.../subnets/machines", "no subnet is known: up makes a network")
+	} else {
+		p.put("  ", "subnetId", scalar(subnet), "")
+		prefixes := e.prefixes(subnet)
+		if len(prefixes) > 0 {
+			p.put("  ", "subnet", prefixes[0], "")
+		} else {
+			p.blank("network.subnet", "  ", "subnet", "10.10.0.0/20", "the range that the subnet has")
+		}
+		if len(prefixes) > 1 {
+			e.loses("subnet %s has the ranges %s, and the file has one", Resource{subnet}.Name(), strings.Join(prefixes, ", "))
+		}
+	}
+	for _, of := range []struct{ key, is, such string }{{"pods", e.known.Pods, k3sPods}, {"services", e.known.Services, k3sServices}} {
+		switch hint := e.routes(subnet); {
+		case of.is != "":
+			p.put("  ", of.key, of.is, "")
+		case of.key == "pods" && hint != "":
+			p.blank("", "  ", of.key, of.such, "Azure does not know it; "+hint)
+		default:
+			p.blank("", "  ", of.key, of.such, "Azure does not know it; this is the default")
+		}
+	}
+	for _, pool := range e.pools {
+		if other := e.subnetOf(pool); other != "" && !strings.EqualFold(other, subnet) {
+			e.loses("%s is in subnet %s, and the file has one subnet", pool, Resource{other}.Name())
+		}
+	}
+}
+
+// subnetOf is the subnet of a machine's, or a set's, first interface.
+func (e *estate) subnetOf(t thing) string {
+	for _, nic := range e.interfacesOf(t) {
+		for _, ip := range objects(nic, "properties.ipConfigurations") {
+			if id := text(ip, "properties.subnet.id"); id != "" {
+				return spelled(id)
+			}
+		}
+	}
+	return ""
+}
+
+// spelled writes the fixed words of an id as the file wants them; Azure compares them in any letter case.
+func spelled(id string) string {
+	for _, word := range []string{
+		"subscriptions", "resourceGroups", "providers", "Microsoft.Network", "Microsoft.Compute", "Microsoft.ManagedIdentity", "virtualNetworks", "subnets",
+		"images", "galleries", "versions", "userAssignedIdentities",
+	} {
+		id = regexp.MustCompile(`(?i)/`+regexp.QuoteMeta(word)+`/`).ReplaceAllString(id, "/"+word+"/")
+	}
+	return id
+}
+
+// prefixes are the IPv4 ranges of a subnet.
+func (e *estate) prefixes(subnet string) (all []string) {
+	s := e.others[strings.ToLower(subnet)]
+	for _, one := range append(texts(s.body, "properties.addressPrefixes"), s.text("properties.addressPrefix")) {
+		if p, err := netip.ParsePrefix(one); err == nil && p.Addr().Is4() && !slices.Contains(all, one) {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// routes is what the subnet's route table says of pods: a range for each node.
+func (e *estate) routes(subnet string) string {
+	table := e.others[strings.ToLower(e.others[strings.ToLower(subnet)].text("properties.routeTable.id"))]
+	var ranges []string
+	for _, r := range objects(table.body, "properties.routes") {
+		if text(r, "properties.nextHopType") == "VirtualAppliance" {
+			ranges = append(ranges, text(r, "properties.addressPrefix"))
+		}
+	}
+	if len(ranges) == 0 {
+		return ""
+	}
+	slices.SortFunc(ranges, func(a, b string) int { return cmp.Compare(naturally(a), naturally(b)) })
+	return fmt.Sprintf("route table %s leads %s to %s to machines", table.Name(), ranges[0], ranges[len(ranges)-1])
+}
+
+func (e *estate) writeServer(p *page, server thing) {
+	p.line("")
+	p.line("server:")
+	if server.ID == "" {
+		p.maybe("  ", "size", "Standard_D2s_v5", "")
+	}
+	p.put("  ", "size", scalar(sizeName(server.size())), e.noteOf(server))
+	if zones := texts(server.body, "zones"); len(zones) > 0 {
+		p.put("  ", "zone", strconv.Quote(zones[0]), "")
+	}
+	nics := e.interfacesOf(server)
+	public := false
+	for i, nic := range nics {
+		for _, ip := range objects(nic, "properties.ipConfigurations") {
+			public = public || dig(ip, "properties.publicIPAddress") != nil || dig(ip, "properties.publicIPAddressConfiguration") != nil
+			if at := text(ip, "properties.privateIPAddress"); at != "" && i == 0 && !server.isSet() {
+				p.put("  ", "address", at, "of the server that is there: another one needs another address")
+				break
+			}
+		}
+	}
+	e.writeServerDisks(p, server)
+	from := e.allowed(server)
+	p.put("  ", "publicAddress", strconv.FormatBool(public), "")
+	if public && len(from) == 0 {
+		p.blank("server.allowFrom", "  ", "allowFrom", "[203.0.113.0/24]", "the ranges that you come from; no rule for ports 22 and 6443 is known")
+	}
+	p.put("  ", "allowFrom", flow(from), "")
+
+	p.line("")
+	p.line("identity:")
+	e.writeIdentity(p, server)
+	p.line("")
+	p.line("secrets: keyVault                 # up makes a vault; or file: you put the key on the server")
+	e.writeSSH(p, server)
+	p.line("")
+	p.line("addons:")
+	for _, addon := range []struct{ key, driver, usual string }{
+		{"cloudProvider", "", "true"}, {"azureDisk", "disk.csi.azure.com", "true"}, {"azureFile", "file.csi.azure.com", "false"},
+	} {
+		is := slices.Contains(e.known.Drivers, addon.driver)
+		if addon.driver == "" {
+			is = slices.ContainsFunc(e.known.Nodes, func(n Node) bool { return strings.HasPrefix(n.ProviderID, "azure://") })
+		}
+		if len(e.known.Nodes) > 0 {
+			p.put("  ", addon.key, strconv.FormatBool(is), "")
+		} else {
+			p.maybe("  ", addon.key, addon.usual, "Azure does not know it; this is the default")
+		}
+	}
+}
+
+// noteOf says of which machine or set a section is.
+func (e *estate) noteOf(t thing) string {
+	if t.ID == "" {
+		return ""
+	}
+	return t.String()
+}
+
+// sizeName is a size as the catalog spells it.
+func sizeName(size string) string {
+	if known, ok := catalog.Find(size); ok {
+		return known.Name
+	}
+	return size
+}
+
+func (e *estate) writeServerDisks(p *page, server thing) {
+	disks := objects(server.profile(), "storageProfile.dataDisks")
+	if server.ID != "" && len(disks) == 0 {
+		p.maybe("  ", "dataDiskGiB", "64", "the server has no data disk; up makes one for the cluster's data")
+	}
+	if len(disks) > 0 {
+		d := disks[0]
+		of := e.others[strings.ToLower(text(d, "managedDisk.id"))]
+		p.put("  ", "dataDiskGiB", cmp.Or(number(d, "diskSizeGB"), number(of.body, "properties.diskSizeGB")), "")
+		kind := cmp.Or(of.text("sku.name"), text(d, "managedDisk.storageAccountType"))
+		if slices.Contains([]string{"Standard_LRS", "StandardSSD_LRS", "Premium_LRS", "PremiumV2_LRS"}, kind) {
+			p.put("  ", "dataDiskType", kind, "")
+		} else if kind != "" {
+			e.loses("%s has a data disk of type %s, which the file does not have", server, kind)
+		}
+	}
+	p.put("  ", "osDiskGiB", e.osDisk(server), "")
+}
+
+// osDisk is the size of a machine's, or a set's, OS disk where the file can say it.
+func (e *estate) osDisk(t thing) string {
+	disk := object(t.profile(), "storageProfile.osDisk")
+	of := e.others[strings.ToLower(text(disk, "managedDisk.id"))]
+	size := cmp.Or(number(disk, "diskSizeGB"), number(of.body, "properties.diskSizeGB"))
+	if n, err := strconv.Atoi(size); err != nil || n < 30 || n > 4095 {
+		return ""
+	}
+	return size
+}
+
+// allowed are the ranges from which the server's security groups let SSH or the API server be reached.
+func (e *estate) allowed(server thing) (all []string) {
+	groups := []string{e.others[strings.ToLower(e.subnetOf(server))].text("properties.networkSecurityGroup.id")}
+	for _, nic := range e.interfacesOf(server) {
+		groups = append(groups, text(nic, "properties.networkSecurityGroup.id"))
+	}
+	for _, id := range groups {
+		for _, rule := range objects(e.others[strings.ToLower(id)].body, "properties.securityRules") {
+			from, _ := reach(rule)
+			all = append(all, from...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// reach are the IPv4 ranges from which a rule lets SSH or the API server be reached. It is false for a rule that says something else.
+func reach(rule map[string]any) (from []string, ok bool) {
+	ports := portsOf(rule)
+	if !allows(rule) || !slices.Contains(ports, "22") && !slices.Contains(ports, apiPort) {
+		return nil, false
+	}
+	sources := texts(rule, "properties.sourceAddressPrefixes")
+	if one := text(rule, "properties.sourceAddressPrefix"); one != "" {
+		sources = append(sources, one)
+	}
+	for _, one := range sources {
+		if one == "*" || strings.EqualFold(one, "Internet") {
+			one = "0.0.0.0/0"
+		}
+		if at, err := netip.ParseAddr(one); err == nil && at.Is4() {
+			one += "/32"
+		}
+		if p, err := netip.ParsePrefix(one); err == nil && p.Addr().Is4() {
+			from = append(from, p.Masked().String())
+		}
+	}
+	return from, true
+}
+
+func (e *estate) writeIdentity(p *page, server thing) {
+	ids := slices.Sorted(maps.Keys(object(server.body, "identity.userAssignedIdentities")))
+	kind := server.text("identity.type")
+	switch {
+	case len(ids) > 0:
+		p.put("  ", "kind", clusterfile.UserAssigned, "")
+		p.put("  ", "id", scalar(spelled(ids[0])), "")
+		if len(ids) > 1 {
+			e.loses("%s has %d identities of its own choice, and the file has one", server, len(ids))
+		}
+		if strings.Contains(strings.ToLower(kind), "systemassigned") {
+			e.loses("%s has an identity of its own beside, and the file has one of both", server)
+		}
+	case strings.EqualFold(kind, "SystemAssigned"):
+		p.put("  ", "kind", clusterfile.SystemAssigned, "the server's own")
+	default:
+		p.put("  ", "kind", clusterfile.SystemAssigned, "the server that is there has none; sluice needs one")
+	}
+}
+
+func (e *estate) writeSSH(p *page, server thing) {
+	p.line("")
+	p.line("ssh:")
+	for _, t := range append([]thing{server}, e.pools...) {
+		profile := object(t.profile(), "osProfile")
+		keys := objects(profile, "linuxConfiguration.ssh.publicKeys")
+		if len(keys) == 0 {
+			continue
+		}
+		p.put("  ", "user", scalar(text(profile, "adminUsername")), "")
+		p.put("  ", "publicKey", scalar(strings.TrimSpace(text(keys[0], "keyData"))), "its private half is with whoever made the machines")
+		return
+	}
+	p.put("  ", "user", scalar(text(server.profile(), "osProfile.adminUsername")), "")
+	p.blank("ssh.publicKey", "  ", "publicKey", "ssh-ed25519 AAAA... you@example", "no machine has a public key; give yours")
+}
+
+func (e *estate) flexible(set thing) bool {
+	return strings.EqualFold(set.text("properties.orchestrationMode"), "Flexible")
+}
+
+func (e *estate) writePools(p *page, name, image string) {
+	p.line("")
+	prefix, fits := e.prefix()
+	taken := map[string]bool{"server": true, "network": true}
+	written := 0
+	for _, set := range e.pools {
+		switch {
+		case set.size() == "" || set.profile() == nil:
+			e.loses("%s has no model of its machines, and is not in the file", set)
+			continue
+		case object(set.profile(), "osProfile.windowsConfiguration") != nil:
+			e.loses("%s has machines with Windows, and is not in the file", set)
+			continue
+		}
+		pool := strings.TrimPrefix(set.Name(), prefix+"-")
+		if !fits {
+			pool = plainName(cmp.Or(set.tags["poolName"], set.Name()), mostPool)
+		}
+		for n := 2; taken[pool]; n++ {
+			pool = plainName(pool, mostPool-3) + "-" + strconv.Itoa(n)
+		}
+		taken[pool] = true
+		if written == 0 {
+			p.line("pools:")
+		}
+		e.writePool(p, set, fmt.Sprintf("pools[%d]", written), pool, image)
+		written++
+	}
+	if written == 0 {
+		p.line("# pools:                          # the group has no scale set that sluice could scale")
+	}
+}
+
+// writePool writes the scale set as a pool.
+func (e *estate) writePool(p *page, set thing, path, name, image string) {
+	const in = "    "
+	profile := set.profile()
+	p.put("  - ", "name", scalar(name), set.String())
+	p.put(in, "size", scalar(sizeName(set.size())), "")
+	now := cmp.Or(number(set.body, "sku.capacity"), "0")
+	low, high := set.tags["min"], set.tags["max"]
+	if low != "" {
+		p.put(in, "min", scalar(low), "")
+	} else {
+		p.maybe(in, "min", "0", "no tag says it; it has "+now+" machines now")
+	}
+	if high != "" {
+		p.put(in, "max", scalar(high), "")
+	} else {
+		such := now
+		if such == "0" {
+			such = "10"
+		}
+		p.blank(path+".max", in, "max", such, "most machines; no tag says it, and it has "+now+" now")
+	}
+	p.put(in, "zones", flow(texts(set.body, "zones")), "")
+	if e.flexible(set) {
+		p.put(in, "orchestration", clusterfile.Flexible, "")
+	}
+	if own := e.image(set); own != "" && own != image {
+		p.put(in, "image", scalar(own), "")
+	}
+	p.put(in, "osDiskGiB", e.osDisk(set), "")
+	switch kind := text(profile, "storageProfile.osDisk.managedDisk.storageAccountType"); {
+	case slices.Contains([]string{"Standard_LRS", "StandardSSD_LRS", "Premium_LRS"}, kind):
+		p.put(in, "osDiskType", kind, "")
+	case kind != "":
+		e.loses("%s has OS disks of type %s, which the file does not have", set, kind)
+	}
+	if priority := text(profile, "priority"); priority == "Spot" || priority == "Low" {
+		spot := "{}"
+		if price := number(profile, "billingProfile.maxPrice"); price != "" && price != "-1" {
+			spot = "{maxPrice: " + price + "}"
+		}
+		p.put(in, "spot", spot, "")
+	}
+	for _, nic := range e.interfacesOf(set) {
+		for _, ip := range objects(nic, "properties.ipConfigurations") {
+			if dig(ip, "properties.publicIPAddressConfiguration") != nil {
+				p.put(in, "publicAddress", "true", "")
+			}
+		}
+	}
+	e.writeLabels(p, set)
+	if kind := set.text("identity.type"); kind != "" && !strings.EqualFold(kind, "None") {
+		e.loses("%s has an identity (%s), and pools of the file have none", set, kind)
+	}
+}
+
+// The tags of cluster-autoscaler that say what nodes have.
+const (
+	labelTag = "k8s.io_cluster-autoscaler_node-template_label_"
+	taintTag = "k8s.io_cluster-autoscaler_node-template_taint_"
+)
+
+// untagged is the key in a tag's name, which has no "/".
+func untagged(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, "_", "/"), "~2", "_") }
+
+// writeLabels writes the labels and taints of a pool: of its tags, or else those that all its nodes have.
+func (e *estate) writeLabels(p *page, set thing) {
+	labels, marks := map[string]string{}, []string{}
+	for tag, value := range set.tags {
+		if rest, ok := strings.CutPrefix(tag, labelTag); ok {
+			labels[untagged(rest)] = value
+		}
+		if rest, ok := strings.CutPrefix(tag, taintTag); ok {
+			word, effect, _ := strings.Cut(value, ":")
+			marks = append(marks, untagged(rest)+"="+word+":"+effect)
+		}
+	}
+	kept := people(labels)
+	for key, value := range kept {
+		labels[key] = value
+	}
+	if dropped := len(labels) - len(kept); dropped > 0 {
+		e.loses("%s has tags of %d labels that nodes get from where they are, or that a kubelet may not give", set, dropped)
+	}
+	note := ""
+	if labels = kept; len(labels) == 0 && len(marks) == 0 {
+		if labels, marks = e.common(set); len(labels)+len(marks) > 0 {
+			note = "all its nodes have it"
+		}
+	}
+	var pairs []string
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		pairs = append(pairs, strconv.Quote(key)+": "+strconv.Quote(labels[key]))
+	}
+	if len(pairs) > 0 {
+		p.put("    ", "labels", "{"+strings.Join(pairs, ", ")+"}", note)
+	}
+	slices.Sort(marks)
+	p.put("    ", "taints", flow(marks), note)
+}
+
+// common are the labels and taints that all nodes of a set have.
+func (e *estate) common(set thing) (labels map[string]string, marks []string) {
+	first := true
+	for _, n := range e.known.Nodes {
+		id := strings.ToLower(strings.TrimPrefix(n.ProviderID, "azure://"))
+		if !strings.HasPrefix(id, strings.ToLower(set.ID)+"/") && !strings.EqualFold(e.members[id].text("properties.virtualMachineScaleSet.id"), set.ID) {
+			continue
+		}
+		if first {
+			labels, marks, first = maps.Clone(n.Labels), slices.Clone(n.Taints), false
+			continue
+		}
+		maps.DeleteFunc(labels, func(k, v string) bool { return n.Labels[k] != v })
+		marks = slices.DeleteFunc(marks, func(t string) bool { return !slices.Contains(n.Taints, t) })
+	}
+	return labels, marks
+}
+
+// image is that of a machine, or of a set, as the file names it; "" for one that it cannot name.
+func (e *estate) image(t thing) string {
+	ref := object(t.profile(), "storageProfile.imageReference")
+	if id := text(ref, "id"); id != "" {
+		if id = spelled(id); images.MatchString(id) {
+			return id
+		}
+		return ""
+	}
+	if text(ref, "publisher") == "" {
+		return ""
+	}
+	return strings.Join([]string{text(ref, "publisher"), text(ref, "offer"), text(ref, "sku"), cmp.Or(text(ref, "version"), "latest")}, ":")
+}
+
+var images = regexp.MustCompile(`^/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Compute/(images/[^/]+|galleries/[^/]+/images/[^/]+(/versions/[^/]+)?)$`)
