@@ -80,7 +80,10 @@ func tellImport(cmd *cobra.Command, got *lifecycle.Imported) error {
 	for _, s := range got.Absent {
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "to fill in: %s\n", report.Printable(s))
 	}
-	if len(got.Lost)+len(got.Absent) > 0 {
+	for _, s := range got.Wrong {
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "to correct: %s\n", report.Printable(s))
+	}
+	if len(got.Lost)+len(got.Absent)+len(got.Wrong) > 0 {
 		return exit(exitActs)
 	}
 	return nil

@@ -19,7 +19,8 @@ type Imported struct {
 	Recorded bool // the file is word for word what up was given; the rest is empty then
 
 	Lost   []string // what the file cannot say, one sentence each; they stand at its top as well
-	Absent []string // what must be filled in before the file can be used, one sentence with its line each
+	Absent []string // what Azure does not know and a person fills in, one sentence with its line each
+	Wrong  []string // what is there and a cluster file does not allow, as its checks say it
 }
 
 // Import reads a resource group. Where up made the cluster, Azure's record of the deployment has the file, and that is returned as it was; what was
@@ -130,6 +131,17 @@ type thing struct {
 	Resource
 	tags map[string]string
 	body map[string]any
+}
+
+// String is the resource as people call it.
+func (t thing) String() string {
+	switch strings.ToLower(t.Kind()) {
+	case strings.ToLower(kindSet):
+		return "scale set " + t.Name()
+	case strings.ToLower(kindVM):
+		return "machine " + t.Name()
+	}
+	return t.Resource.String()
 }
 
 func (t thing) text(path string) string { return text(t.body, path) }

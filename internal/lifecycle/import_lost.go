@@ -225,7 +225,7 @@ func (e *estate) losesMachines() {
 		}
 	}
 	if len(names) > 0 {
-		e.loses("%s: pools of the file are scale sets, so machines that stand alone are not in it", few("virtual machine", names))
+		e.loses("%s: pools of the file are scale sets, so machines that stand alone are not in it", few("machine", names))
 	}
 }
 
@@ -323,14 +323,12 @@ func (e *estate) losesDisks() {
 var explained = []string{
 	kindVM, kindSet, kindNIC, kindDisk, "Microsoft.Compute/virtualMachines/extensions", "Microsoft.Network/publicIPAddresses", "Microsoft.Compute/availabilitySets",
 	"Microsoft.Compute/proximityPlacementGroups", "Microsoft.ManagedIdentity/userAssignedIdentities", "Microsoft.Network/networkSecurityGroups",
+	"Microsoft.Network/virtualNetworks", "Microsoft.Network/routeTables", "Microsoft.Network/natGateways", // they stay: the file takes the subnet as given
 }
 
 // kindSays are sentences about kinds, by their lower-case names.
 var kindSays = map[string]string{
-	"microsoft.network/virtualnetworks":      "stays as it is: the file takes the subnet as given",
-	"microsoft.network/routetables":          "stays as it is, and no route of another cluster is written into it unless its cloud controller does",
 	"microsoft.network/loadbalancers":        "is not in the file; the cloud controller makes balancers for Services",
-	"microsoft.network/natgateways":          "stays as it is: the file takes the subnet as given",
 	"microsoft.keyvault/vaults":              "is not in the file, which makes a vault of its own for the key by which machines join",
 	"microsoft.insights/autoscalesettings":   "grows or shrinks a scale set by Azure's rules, which nothing beside sluice may do",
 	"microsoft.storage/storageaccounts":      "is not in the file; shares of the file are in an account that up makes",

@@ -23,7 +23,13 @@ const fillIn = "FILL IN"
 // page is a cluster file as it is written, line by line.
 type page struct {
 	lines  []string
-	blanks map[string]int // by the path of a field that must be filled in: its line, counted from 0
+	blanks []blank
+}
+
+// blank is a field that must be filled in, or, where it has a default, may be.
+type blank struct {
+	path, note string
+	line       int // counted from 0
 }
 
 func (p *page) line(format string, args ...any) {
@@ -38,21 +44,24 @@ func (p *page) put(in, key, value, note string) {
 	p.noted(in+key+": "+value, note)
 }
 
-// blank writes the comment of a field that must be filled in. Without a path the file parses without it, by a default that need not be right.
+// blank writes the comment of a field that must be filled in, or whose default need not be right.
 func (p *page) blank(path, in, key, such, note string) {
-	if path != "" {
-		p.blanks[path] = len(p.lines)
-	}
 	p.noted(in+"# "+key+": "+such, fillIn+": "+note)
+	p.blanks = append(p.blanks, blank{path, note, len(p.lines) - 1})
 }
 
 // maybe writes the comment of a field that has a default.
 func (p *page) maybe(in, key, such, note string) { p.noted(in+"# "+key+": "+such, note) }
 
+// noted writes a line and a note behind it, or before it where that would be far away.
 func (p *page) noted(text, note string) {
-	if note != "" {
-		const column = 34
-		text += strings.Repeat(" ", max(column-len([]rune(text)), 1)) + "# " + oneLine(note)
+	const column, most = 34, 60
+	switch n := len([]rune(text)); {
+	case note == "":
+	case n > most:
+		p.lines = append(p.lines, text[:len(text)-len(strings.TrimLeft(text, " "))]+"# "+oneLine(note))
+	default:
+		text += strings.Repeat(" ", max(column-n, 1)) + "# " + oneLine(note)
 	}
 	p.lines = append(p.lines, text)
 }
@@ -92,7 +101,7 @@ func flow(all []string) string {
 
 // write makes the file.
 func (e *estate) write() Imported {
-	body := &page{blanks: map[string]int{}}
+	body := &page{}
 	name := e.name()
 	server := thing{}
 	if len(e.servers) > 0 {
@@ -118,22 +127,25 @@ func (e *estate) write() Imported {
 	body.blank("sluice.image", "  ", "image", "registry.example/sluice:v0.1.0", "image of sluice, as your registry has it")
 
 	out := Imported{Lost: slices.Concat(e.unread, e.lost, e.known.Odd)}
-	blanks := strings.Count(strings.Join(body.lines, "\n"), "# "+fillIn+": ")
-	head := e.head(name, out.Lost, blanks)
+	head := e.head(name, out.Lost, len(body.blanks))
 	out.Text = strings.Join(append(head, body.lines...), "\n") + "\n"
+	for _, b := range body.blanks {
+		out.Absent = append(out.Absent, fmt.Sprintf("line %d: %s: %s", len(head)+b.line+1, b.path, oneLine(b.note)))
+	}
 	_, problems := clusterfile.Parse([]byte(out.Text))
 	for _, one := range problems {
-		if at, ours := body.blanks[one.Field]; ours {
-			one.Line = len(head) + at + 1
+		if !slices.ContainsFunc(body.blanks, func(b blank) bool { return strings.HasPrefix(b.path+".", one.Field+".") }) {
+			out.Wrong = append(out.Wrong, one.String())
 		}
-		out.Absent = append(out.Absent, one.String())
 	}
 	return out
 }
 
 // head is what the file says of itself.
 func (e *estate) head(name string, lost []string, blanks int) (all []string) {
-	say := func(format string, args ...any) { all = append(all, "# "+oneLine(fmt.Sprintf(format, args...))) }
+	say := func(format string, args ...any) {
+		all = append(all, strings.TrimSpace("# "+oneLine(fmt.Sprintf(format, args...))))
+	}
 	say("yaml-language-server: $schema=%s", clusterfile.SchemaFile)
 	say("sluice cluster import wrote this from resource group %s, which sluice did not make.", e.group)
 	var names []string
@@ -149,7 +161,7 @@ func (e *estate) head(name string, lost []string, blanks int) (all []string) {
 	}
 	switch {
 	case count > 1:
-		say("It has %d servers: %s; %s.", count, strings.Join(names, ", "), e.why)
+		say("It has %d servers: %s. The first: %s.", count, strings.Join(names, ", "), e.why)
 		say("sluice makes one server. So this file is for reading and for its pools: it is no way to make this cluster again.")
 	case len(names) == 1:
 		say("Its server is %s: %s.", names[0], e.why)
@@ -157,19 +169,44 @@ func (e *estate) head(name string, lost []string, blanks int) (all []string) {
 		say("No machine of it can be told to be the server: section server shows defaults.")
 	}
 	say("")
-	say("sluice cluster up takes nothing of it over. It makes another cluster: server %s-server, and a scale set %s-POOL for each pool.", name, name)
-	say("sluice cluster check names what stands in its way. To have sluice scale the machines that are there, see docs/how-to/install.md.")
+	say("sluice cluster up takes nothing of it over: it makes another cluster beside, with server %s-server and scale sets %s-POOL.", name, name)
+	if taken := e.taken(name); len(taken) > 0 {
+		say("So it is refused while name is %s: %s there already.", name, areThere(taken))
+	}
+	say("To have sluice scale the machines that are there, see docs/how-to/install.md.")
 	if blanks > 0 {
-		say("%s stands %d times below, where Azure does not know the value.", fillIn, blanks)
+		say("")
+		say("Azure does not know %d values: their lines say %s. Remove the # and write what is right.", blanks, fillIn)
 	}
 	if len(lost) > 0 {
 		say("")
-		say("The group has what this file cannot say, and up does not make:")
+		say("What is there and this file cannot say, so that up would not make it:")
 		for _, one := range lost {
 			say("- %s", one)
 		}
 	}
 	return append(all, "")
+}
+
+// taken are machines and scale sets whose names up would want for a cluster of this name.
+func (e *estate) taken(name string) (all []string) {
+	for _, t := range slices.Concat(e.machines, e.sets) {
+		if low := strings.ToLower(t.Resource.Name()); !t.isSet() && low == name+"-server" || t.isSet() && e.isPool(t) && strings.HasPrefix(low, name+"-") {
+			all = append(all, t.String())
+		}
+	}
+	return all
+}
+
+func (e *estate) isPool(set thing) bool {
+	return slices.ContainsFunc(e.pools, func(p thing) bool { return p.ID == set.ID })
+}
+
+func areThere(names []string) string {
+	if len(names) == 1 {
+		return names[0] + " is"
+	}
+	return strings.Join(names, ", ") + " are"
 }
 
 // name is what the names of the scale sets begin with, so that pools have the rest of theirs; else what a tool's tag says, or the group's name.
@@ -301,9 +338,9 @@ func (e *estate) writeNetwork(p *page, server thing) {
 		case of.is != "":
 			p.put("  ", of.key, of.is, "")
 		case of.key == "pods" && hint != "":
-			p.blank("", "  ", of.key, of.such, "Azure does not know it; "+hint)
+			p.blank("network."+of.key, "  ", of.key, of.such, "Azure does not know it; "+hint)
 		default:
-			p.blank("", "  ", of.key, of.such, "Azure does not know it; this is the default")
+			p.blank("network."+of.key, "  ", of.key, of.such, "Azure does not know it; this is the default")
 		}
 	}
 	for _, pool := range e.pools {
