@@ -1,0 +1,220 @@
+package lifecycle_test
+
+import (
+	"encoding/json"
+	"flag"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"sluice.dev/sluice/internal/azuresim"
+	"sluice.dev/sluice/internal/clusterfile"
+	"sluice.dev/sluice/internal/lifecycle"
+)
+
+var update = flag.Bool("update", false, "write what import makes of testdata/import")
+
+const theirs = "/subscriptions/" + subscription + "/resourceGroups/theirs"
+
+// deployTheirs makes a group with what a template has, as other tools do.
+func (w *world) deployTheirs(template []byte) {
+	w.Helper()
+	w.must(w.sim.AddResourceGroup(azuresim.ResourceGroup{Subscription: subscription, Name: "theirs", Location: "westeurope"}))
+	at := theirs + "/providers/Microsoft.Resources/deployments/tool"
+	w.must(w.Cloud.Put(w.Context(), at, "2021-04-01", map[string]any{"properties": map[string]any{"mode": "Incremental", "template": json.RawMessage(template)}}))
+	var d struct {
+		Properties struct {
+			State string `json:"provisioningState"`
+			Error any    `json:"error"`
+		} `json:"properties"`
+	}
+	for d.Properties.State != "Succeeded" {
+		_, err := w.Cloud.Get(w.Context(), at, "2021-04-01", &d)
+		w.must(err)
+		if d.Properties.State == "Failed" {
+			w.Fatalf("their template: %v", d.Properties.Error)
+		}
+		w.must(w.Wait(w.Context(), 5e9))
+	}
+}
+
+// heard reads what an API server says in a test. The machines of flexible sets have names of Azure's choice: FIRST and SECOND stand for them.
+func (w *world) heard(text []byte) lifecycle.Kubernetes {
+	w.Helper()
+	if len(text) == 0 {
+		return lifecycle.Kubernetes{}
+	}
+	var names []string
+	for _, m := range w.sim.Machines() {
+		if name := m.ID[strings.LastIndexByte(m.ID, '/')+1:]; strings.Contains(name, "agents_") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	said := strings.NewReplacer("FIRST", names[0], "SECOND", names[1]).Replace(string(text))
+	var h struct {
+		Nodes             []corev1.Node
+		Kubeadm           string
+		Services, Drivers []string
+	}
+	w.must(yaml.UnmarshalStrict([]byte(said), &h))
+	return lifecycle.Understand(lifecycle.Heard{Nodes: h.Nodes, Kubeadm: h.Kubeadm, Services: h.Services, Drivers: h.Drivers})
+}
+
+// TestAGroupOfOthersBecomesAFile imports groups as other tools make them, and holds the whole file. The file parses once what it asks for is filled in.
+func TestAGroupOfOthersBecomesAFile(t *testing.T) {
+	paths, err := filepath.Glob("testdata/import/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no stories: %v", err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			story, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts := map[string]*txtar.File{}
+			for i := range story.Files {
+				parts[story.Files[i].Name] = &story.Files[i]
+			}
+			w := newWorld(t, "k3s")
+			w.deployTheirs(parts["template.json"].Data)
+			var asked []byte
+			if k := parts["kubernetes.yaml"]; k != nil {
+				asked = k.Data
+			}
+			before := len(w.writes())
+			got, err := lifecycle.Import(t.Context(), w.Cloud, "theirs", w.heard(asked))
+			w.must(err)
+			if wrote := w.writes()[before:]; len(wrote) > 0 {
+				t.Errorf("an import writes: %v", wrote)
+			}
+			said := ""
+			for _, s := range got.Absent {
+				said += "to fill in: " + s + "\n"
+			}
+			for _, s := range got.Wrong {
+				said += "to correct: " + s + "\n"
+			}
+			for name, text := range map[string]string{"cluster.yaml": got.Text, "said": said} {
+				if *update {
+					parts[name].Data = []byte(text)
+				} else if d := cmp.Diff(string(parts[name].Data), text); d != "" {
+					t.Errorf("%s (-want +got; -update writes it):\n%s", name, d)
+				}
+			}
+			if *update {
+				w.must(os.WriteFile(path, txtar.Format(story), 0o600))
+			}
+			if len(got.Wrong) == 0 {
+				filled := blank.ReplaceAllString(got.Text, "$1$2")
+				if _, problems := clusterfile.Parse([]byte(filled)); len(problems) > 0 {
+					t.Errorf("filled in as it says it is no cluster file: %v\n%s", problems.Err(), filled)
+				}
+			}
+			if again, err := lifecycle.Import(t.Context(), w.Cloud, "theirs", w.heard(asked)); err != nil || again.Text != got.Text {
+				t.Errorf("the second import is another: %v", err)
+			}
+		})
+	}
+}
+
+// blank is a line that a person fills in by taking its # away.
+var blank = regexp.MustCompile(`(?m)^( *)# (.*# FILL IN: )`)
+
+// writes are the requests so far that were no reads.
+func (w *world) writes() (all []string) {
+	for _, r := range w.sim.Requests() {
+		if r.Method != http.MethodGet {
+			all = append(all, r.Method+" "+r.Kind)
+		}
+	}
+	return all
+}
+
+// TestAnImportedFileOverwritesNothing deploys an imported file on the group that it came from: the check names each thing that is in its way, and up by
+// another name and address makes its own.
+func TestAnImportedFileOverwritesNothing(t *testing.T) {
+	story, err := txtar.ParseFile("testdata/import/terraform-k3s.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, "k3s")
+	w.deployTheirs(story.Files[0].Data)
+	got, err := lifecycle.Import(t.Context(), w.Cloud, "theirs", lifecycle.Kubernetes{})
+	w.must(err)
+	f, problems := clusterfile.Parse([]byte(blank.ReplaceAllString(got.Text, "$1$2")))
+	w.must(problems.Err())
+	w.File = &f
+	wrong := w.check()
+	var said []string
+	for _, one := range wrong {
+		said = append(said, one.Wrong)
+	}
+	want := []string{
+		"virtualMachines k3s-server in resource group theirs is there already and was not made by this file",
+		"virtualMachineScaleSets k3s-agents in resource group theirs is there already and was not made by this file",
+		"server.address 10.1.1.4 of networkInterfaces k3s-server-nic is there already and was not made by this file",
+	}
+	if d := cmp.Diff(want, said); d != "" {
+		t.Errorf("the check (-want +got):\n%s", d)
+	}
+
+	f.Name, f.Server.Address = "beside", "10.1.1.100"
+	if wrong := w.check(); len(wrong) > 0 {
+		t.Errorf("by another name: %v", wrong)
+	}
+	w.up()
+	again, err := lifecycle.Import(t.Context(), w.Cloud, "theirs", lifecycle.Kubernetes{})
+	if err != nil || !again.Recorded || !strings.Contains(again.Text, "name: beside") {
+		t.Errorf("after up: %v\n%s", err, again.Text)
+	}
+	if wrong := w.check(); len(wrong) > 0 {
+		t.Errorf("the second time: %v", wrong)
+	}
+	f.Name = "bes"
+	f.Pools[0].Name = "ide-agents"
+	f.Server.Address = "10.1.1.101"
+	if wrong := w.check(); len(wrong) > 0 {
+		t.Errorf("names that only look alike: %v", wrong)
+	}
+}
+
+// TestTwoClustersDoNotShareAName has the storage of one cluster, and a scale set of it, in the way of another.
+func TestTwoClustersDoNotShareAName(t *testing.T) {
+	w := newWorld(t, "k3s")
+	w.up()
+	other := *w.File
+	other.Name = "second"
+	w.File = &other
+	wrong := w.check()
+	if len(wrong) != 1 || !strings.HasPrefix(wrong[0].Wrong, "disks assets in resource group render-storage is there already and is of cluster render") {
+		t.Errorf("%v, want the disk of the first alone", wrong)
+	}
+}
+
+// TestWhatIsNoClusterIsRefused asks for groups that have nothing to import.
+func TestWhatIsNoClusterIsRefused(t *testing.T) {
+	w := newWorld(t, "k3s")
+	w.must(w.sim.AddResourceGroup(azuresim.ResourceGroup{
+		Subscription: subscription, Name: "MC_a_b_westeurope", Location: "westeurope", Tags: map[string]string{"aks-managed-cluster-name": "b"},
+	}))
+	for group, want := range map[string]string{
+		"nowhere":           "resource group nowhere is not there",
+		"shared":            "resource group shared has no machine and no scale set",
+		"MC_a_b_westeurope": "is that of AKS cluster b",
+	} {
+		if _, err := lifecycle.Import(t.Context(), w.Cloud, group, lifecycle.Kubernetes{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", group, err, want)
+		}
+	}
+}
