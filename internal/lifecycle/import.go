@@ -123,7 +123,7 @@ type estate struct {
 	servers []thing // machines, or scale sets, of the control plane
 	why     string  // how they are known
 	pools   []thing // scale sets that are pools
-	lost    []string
+	lost    []loss
 }
 
 // thing is one resource, whole.

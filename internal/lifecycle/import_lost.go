@@ -12,8 +12,37 @@ import (
 
 // loses says that the file does not have something, in one sentence.
 func (e *estate) loses(format string, args ...any) {
-	if s := oneLine(fmt.Sprintf(format, args...)); !slices.Contains(e.lost, s) {
-		e.lost = append(e.lost, s)
+	e.lost = append(e.lost, loss{said: oneLine(fmt.Sprintf(format, args...))})
+}
+
+// loss is something that is there and not in the file. Of several things the same is said once.
+type loss struct {
+	of   []string // whom it is said of; nil: a sentence by itself
+	said string
+}
+
+// has says that a thing has something that the file does not.
+func (e *estate) has(t thing, format string, args ...any) {
+	said := oneLine(fmt.Sprintf(format, args...))
+	for i := range e.lost {
+		if l := &e.lost[i]; l.said == said && l.of != nil {
+			if !slices.Contains(l.of, t.String()) {
+				l.of = append(l.of, t.String())
+			}
+			return
+		}
+	}
+	e.lost = append(e.lost, loss{[]string{t.String()}, said})
+}
+
+func (l loss) String() string {
+	switch last := len(l.of) - 1; last {
+	case -1:
+		return l.said
+	case 0:
+		return l.of[0] + " " + l.said
+	default:
+		return strings.Join(l.of[:last], ", ") + " and " + l.of[last] + ": each " + l.said
 	}
 }
 
@@ -89,6 +118,7 @@ var ofBoth = []trait{
 		return "lets passwords in over SSH"
 	}},
 	{"userData", always("has user data")},
+	{"hardwareProfile.vmSizeProperties", always("has the CPUs of its size changed")},
 	{"capacityReservation.capacityReservationGroup.id", named("is in capacity reservation %s")},
 	{"applicationProfile", always("gets applications of a gallery")},
 	{"licenseType", unless("None", "has a license of type %s")},
@@ -100,7 +130,9 @@ var ofMachine = []trait{
 	{"availabilitySet.id", named("is in availability set %s")},
 	{"hostGroup.id", named("is on dedicated hosts %s")},
 	{"host.id", named("is on dedicated host %s")},
+	{"virtualMachineScaleSet.id", named("is a machine of scale set %s; the file's server stands alone")},
 	{"additionalCapabilities.ultraSSDEnabled", isTrue("can have ultra disks")},
+	{"priority", unless("Regular", "is a machine of priority %s; the file's server is a regular one")},
 }
 
 var ofSet = []trait{
@@ -132,12 +164,11 @@ var ofConfiguration = []trait{
 
 // losesOf says what of a machine, or of a set, the file does not have.
 func (e *estate) losesOf(t thing) {
-	who := t.String()
 	look := func(in any, all []trait) {
 		for _, x := range all {
 			if v := dig(in, x.path); v != nil {
 				if s := x.says(v); s != "" {
-					e.loses("%s %s", who, s)
+					e.has(t, "%s", s)
 				}
 			}
 		}
@@ -146,40 +177,63 @@ func (e *estate) losesOf(t thing) {
 	if t.isSet() {
 		look(dig(t.body, "properties"), ofSet)
 		if n := number(t.body, "properties.platformFaultDomainCount"); n != "" && n != "1" && e.flexible(t) {
-			e.loses("%s spreads over %s fault domains", who, n)
+			e.has(t, "spreads over %s fault domains", n)
 		}
 	} else {
 		look(dig(t.body, "properties"), ofMachine)
 		if n := len(objects(t.body, "properties.storageProfile.dataDisks")); n > 1 {
-			e.loses("%s has %d data disks, and the file has one", who, n)
+			e.has(t, "has %d data disks, and the file has one", n)
 		}
 	}
+	e.losesStrange(t)
+	if region := t.text("location"); regionName(region) != regionName(e.at()) {
+		e.has(t, "is in region %s, and the file has one region", region)
+	}
 	if dig(t.body, "plan") != nil {
-		e.loses("%s has an image with a purchase plan", who)
+		e.has(t, "has an image with a purchase plan")
 	}
 	if dig(t.body, "extendedLocation") != nil {
-		e.loses("%s is in an edge zone", who)
+		e.has(t, "is in an edge zone")
 	}
 	if image := object(t.profile(), "storageProfile.imageReference"); image != nil && e.image(t) == "" {
-		e.loses("%s has an image that the file cannot name: %s", who, cmp.Or(text(image, "communityGalleryImageId"), text(image, "sharedGalleryImageId"), text(image, "id"), "unknown"))
+		e.has(t, "has an image that the file cannot name: %s", cmp.Or(text(image, "communityGalleryImageId"), text(image, "sharedGalleryImageId"), text(image, "id"), "unknown"))
 	}
 	if names := e.extensionsOf(t); len(names) > 0 {
-		e.loses("%s has extensions: %s", who, strings.Join(names, ", "))
+		e.has(t, "has extensions: %s", strings.Join(names, ", "))
 	}
 	nics := e.interfacesOf(t)
 	if len(nics) > 1 {
-		e.loses("%s has %d network interfaces, and the file has one", who, len(nics))
+		e.has(t, "has %d network interfaces, and the file has one", len(nics))
 	}
 	for _, nic := range nics {
 		look(nic, ofInterface)
 		configurations := objects(nic, "properties.ipConfigurations")
 		if len(configurations) > 1 {
-			e.loses("%s has %d addresses on an interface, as networks of pods in Azure's own network do", who, len(configurations))
+			e.has(t, "has %d addresses on an interface, as networks of pods in Azure's own network do", len(configurations))
 		}
 		for _, ip := range configurations {
 			look(ip, ofConfiguration)
 			for _, pool := range objects(ip, "properties.loadBalancerBackendAddressPools") {
-				e.loses("%s is behind load balancer %s", who, balancerOf(text(pool, "id")))
+				e.has(t, "is behind load balancer %s", balancerOf(text(pool, "id")))
+			}
+		}
+	}
+}
+
+// familiar are properties of machines, sets and profiles of sets that the file has, that sentences are about, or that Azure counts by itself.
+var familiar = strings.Fields(`
+	additionalCapabilities applicationProfile automaticRepairsPolicy availabilitySet billingProfile capacityReservation constrainedMaximumCapacity diagnosticsProfile
+	doNotRunExtensionsOnOverprovisionedVMs etag evictionPolicy extensionProfile extensionsTimeBudget hardwareProfile host hostGroup instanceView licenseType
+	networkProfile orchestrationMode osProfile overprovision platformFaultDomain platformFaultDomainCount priority priorityMixPolicy provisioningState
+	proximityPlacementGroup scaleInPolicy scheduledEventsProfile securityProfile singlePlacementGroup skuProfile spotRestorePolicy storageProfile timeCreated
+	uniqueId upgradePolicy userData virtualMachineProfile virtualMachineScaleSet vmId zonalPlatformFaultDomainAlignMode zoneBalance`)
+
+// losesStrange names the properties that are in no table here: those that Azure has learnt since.
+func (e *estate) losesStrange(t thing) {
+	for _, of := range []map[string]any{object(t.body, "properties"), t.profile()} {
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			if of[name] != nil && !slices.Contains(familiar, name) {
+				e.has(t, "has %s, which the file does not know", name)
 			}
 		}
 	}
@@ -349,6 +403,9 @@ func (e *estate) losesOthers() {
 		if strings.Count(kind, "/") > 1 || slices.ContainsFunc(explained, func(k string) bool { return strings.EqualFold(k, kind) }) {
 			continue
 		}
+		if strings.EqualFold(kind, "Microsoft.Network/loadBalancers") && slices.ContainsFunc(e.lost, func(l loss) bool { return strings.HasSuffix(l.said, " load balancer "+(Resource{r.ID}).Name()) }) {
+			continue
+		}
 		e.loses("%s %s", Resource{r.ID}, cmp.Or(kindSays[strings.ToLower(kind)], "is not in the file"))
 	}
 	if len(tags) > 0 {
@@ -359,9 +416,12 @@ func (e *estate) losesOthers() {
 
 // known says whether a tag is one of those that the file speaks of, or that a tool writes for itself.
 func known(tag string) bool {
+	if tag == "min" || tag == "max" || tag == "roles" || tag == "Name" {
+		return true
+	}
 	for _, prefix := range []string{
-		"k8s.io_cluster-autoscaler_", "cluster-autoscaler-", "sluice", "min", "max", "sigs.k8s.io_", "kubernetes.io", "k8s.io_", "k8s-azure", "aksEngineVersion",
-		"creationSource", "orchestrator", "poolName", "resourceNameSuffix", "KubernetesCluster", "roles", "Name",
+		"k8s.io_cluster-autoscaler_", "cluster-autoscaler-", "sluice", "sigs.k8s.io_", "kubernetes.io", "k8s.io_", "k8s-azure", "aksEngineVersion",
+		"creationSource", "orchestrator", "poolName", "resourceNameSuffix", "KubernetesCluster",
 	} {
 		if strings.HasPrefix(tag, prefix) {
 			return true

@@ -60,16 +60,29 @@ var numbers = regexp.MustCompile(`\d+`)
 // byNode goes by the nodes that the API server calls its control plane.
 func (e *estate) byNode(t thing) string {
 	for _, n := range e.known.Nodes {
-		id := strings.ToLower(strings.TrimPrefix(n.ProviderID, "azure://"))
-		here := id == strings.ToLower(t.ID) || t.isSet() && strings.HasPrefix(id, strings.ToLower(t.ID)+"/")
-		if id == "" {
-			here = strings.EqualFold(n.Name, cmp.Or(t.text("properties.osProfile.computerName"), t.Resource.Name()))
-		}
-		if n.Server && here {
-			return "the API server says that node " + n.Name + " is of the control plane"
+		if n.Server && e.runs(t, n) {
+			return "node " + n.Name + ", which the API server calls its control plane"
 		}
 	}
 	return ""
+}
+
+// runs says whether a node is of a machine, or of a machine of a set. Without a provider id of Azure the computer's name says it.
+func (e *estate) runs(t thing, n Node) bool {
+	id, ofAzure := strings.CutPrefix(strings.ToLower(n.ProviderID), "azure://")
+	if ofAzure && t.isSet() {
+		member := e.members[id]
+		return strings.HasPrefix(id, strings.ToLower(t.ID)+"/") || strings.EqualFold(member.text("properties.virtualMachineScaleSet.id"), t.ID)
+	}
+	if ofAzure {
+		return id == strings.ToLower(t.ID)
+	}
+	if t.isSet() {
+		const random = 6 // characters that Azure puts behind the prefix
+		prefix := strings.ToLower(cmp.Or(text(t.profile(), "osProfile.computerNamePrefix"), t.Name()))
+		return strings.HasPrefix(strings.ToLower(n.Name), prefix) && len(n.Name) == len(prefix)+random
+	}
+	return strings.EqualFold(n.Name, cmp.Or(t.text("properties.osProfile.computerName"), t.Name()))
 }
 
 // roleTags are the tags by which tools mark machines of the control plane: Cluster API, aks-engine, Kubespray and kOps.
@@ -84,7 +97,7 @@ var roleTags = []struct{ name, value, tool string }{
 func byTags(t thing) string {
 	for _, r := range roleTags {
 		if v, there := t.tags[r.name]; there && regexp.MustCompile(r.value).MatchString(v) {
-			return fmt.Sprintf("its tag %s=%s says so, which %s writes", r.name, v, r.tool)
+			return fmt.Sprintf("tag %s=%s, which %s writes", r.name, v, r.tool)
 		}
 	}
 	return ""
@@ -107,7 +120,7 @@ func (e *estate) byBalancer(t thing) string {
 		for _, rule := range slices.Concat(objects(lb.body, "properties.loadBalancingRules"), objects(lb.body, "properties.inboundNatRules")) {
 			id := cmp.Or(text(rule, "properties.backendAddressPool.id"), text(rule, "id"))
 			if number(rule, "properties.backendPort") == apiPort && in[strings.ToLower(id)] {
-				return "load balancer " + lb.Name() + " leads port " + apiPort + " to it"
+				return "load balancer " + lb.Name() + ", which leads port " + apiPort + " there"
 			}
 		}
 	}
@@ -120,7 +133,7 @@ func (e *estate) byRule(t thing) string {
 		group := e.others[strings.ToLower(text(nic, "properties.networkSecurityGroup.id"))]
 		for _, rule := range objects(group.body, "properties.securityRules") {
 			if allows(rule) && slices.Contains(portsOf(rule), apiPort) && !e.shared(group.ID) {
-				return fmt.Sprintf("rule %s of its security group %s lets port %s in", text(rule, "name"), group.Name(), apiPort)
+				return fmt.Sprintf("rule %s of security group %s, which lets port %s in", text(rule, "name"), group.Name(), apiPort)
 			}
 		}
 	}
@@ -152,15 +165,15 @@ func portsOf(rule map[string]any) []string {
 var serverName = regexp.MustCompile(`(?i)(^|[-_.])(k3s-?server|servers?|masters?|control-?planes?|controllers?|cp)([-_.]?\d+)?([-_.]|$)`)
 
 func byName(t thing) string {
-	if m := serverName.FindString(t.Resource.Name()); m != "" {
-		return fmt.Sprintf("its name has %q in it, and nothing else says more", strings.Trim(m, "-_."))
+	if serverName.MatchString(t.Name()) {
+		return "the name alone"
 	}
 	return ""
 }
 
 func (e *estate) byElimination(t thing) string {
 	if len(e.machines) == 1 && len(e.sets) > 0 && !t.isSet() && t.ID == e.machines[0].ID {
-		return "it is the one machine outside of scale sets, and nothing else says more"
+		return "being the one machine outside of scale sets"
 	}
 	return ""
 }

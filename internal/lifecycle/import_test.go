@@ -218,3 +218,23 @@ func TestWhatIsNoClusterIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestADeploymentOfOthersIsNotOurs has a deployment in the group that bears the cluster's name and was not made from a cluster file: down must not take
+// what it made for the cluster's.
+func TestADeploymentOfOthersIsNotOurs(t *testing.T) {
+	story, err := txtar.ParseFile("testdata/import/terraform-k3s.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, "k3s")
+	w.deployTheirs(story.Files[0].Data)
+	w.File.Name, w.File.ResourceGroup = "tool", "theirs"
+	d, err := w.Demolish(t.Context())
+	w.must(err)
+	if len(d.Goes) > 0 {
+		t.Errorf("down would delete %v", d.Goes)
+	}
+	if wrong := w.check(); len(wrong) != 1 || wrong[0].Wrong != "deployment tool in resource group theirs is there already and was not made by this file" {
+		t.Errorf("the check says %v", wrong)
+	}
+}

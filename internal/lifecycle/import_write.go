@@ -88,6 +88,14 @@ func oneLine(text string) string {
 	}, text)
 }
 
+// digits is a number that a tag holds, or the text that stands there.
+func digits(text string) string {
+	if n, err := strconv.Atoi(text); err == nil {
+		return strconv.Itoa(n)
+	}
+	return scalar(text)
+}
+
 func flow(all []string) string {
 	var out []string
 	for _, one := range all {
@@ -107,11 +115,10 @@ func (e *estate) write() Imported {
 	if len(e.servers) > 0 {
 		server = e.servers[0]
 	}
-	region := strings.ToLower(strings.ReplaceAll(cmp.Or(server.text("location"), e.region), " ", ""))
 	body.line("apiVersion: %s", clusterfile.APIVersion)
 	body.line("kind: %s", clusterfile.Kind)
 	body.put("", "name", scalar(name), "begins the names of what up makes")
-	body.put("", "region", scalar(region), "")
+	body.put("", "region", scalar(regionName(e.at())), "")
 	body.put("", "resourceGroup", scalar(e.group), "")
 	image := e.image(server)
 	for _, p := range e.pools {
@@ -126,7 +133,11 @@ func (e *estate) write() Imported {
 	body.line("sluice:")
 	body.blank("sluice.image", "  ", "image", "registry.example/sluice:v0.1.0", "image of sluice, as your registry has it")
 
-	out := Imported{Lost: slices.Concat(e.unread, e.lost, e.known.Odd)}
+	out := Imported{Lost: slices.Clone(e.unread)}
+	for _, l := range e.lost {
+		out.Lost = append(out.Lost, l.String())
+	}
+	out.Lost = append(out.Lost, e.known.Odd...)
 	head := e.head(name, out.Lost, len(body.blanks))
 	out.Text = strings.Join(append(head, body.lines...), "\n") + "\n"
 	for _, b := range body.blanks {
@@ -140,6 +151,17 @@ func (e *estate) write() Imported {
 	}
 	return out
 }
+
+// at is the region of the server, or else of the group.
+func (e *estate) at() string {
+	if len(e.servers) > 0 {
+		return cmp.Or(e.servers[0].text("location"), e.region)
+	}
+	return e.region
+}
+
+// regionName is the short name of a region: Azure writes "West Europe" as well.
+func regionName(text string) string { return strings.ToLower(strings.ReplaceAll(text, " ", "")) }
 
 // head is what the file says of itself.
 func (e *estate) head(name string, lost []string, blanks int) (all []string) {
@@ -161,10 +183,10 @@ func (e *estate) head(name string, lost []string, blanks int) (all []string) {
 	}
 	switch {
 	case count > 1:
-		say("It has %d servers: %s. The first: %s.", count, strings.Join(names, ", "), e.why)
+		say("It has %d servers: %s; known by %s.", count, strings.Join(names, ", "), e.why)
 		say("sluice makes one server. So this file is for reading and for its pools: it is no way to make this cluster again.")
 	case len(names) == 1:
-		say("Its server is %s: %s.", names[0], e.why)
+		say("Its server is %s, known by %s.", names[0], e.why)
 	default:
 		say("No machine of it can be told to be the server: section server shows defaults.")
 	}
@@ -191,7 +213,7 @@ func (e *estate) head(name string, lost []string, blanks int) (all []string) {
 // taken are machines and scale sets whose names up would want for a cluster of this name.
 func (e *estate) taken(name string) (all []string) {
 	for _, t := range slices.Concat(e.machines, e.sets) {
-		if low := strings.ToLower(t.Resource.Name()); !t.isSet() && low == name+"-server" || t.isSet() && e.isPool(t) && strings.HasPrefix(low, name+"-") {
+		if low := strings.ToLower(t.Name()); !t.isSet() && low == name+"-server" || t.isSet() && e.isPool(t) && strings.HasPrefix(low, name+"-") {
 			all = append(all, t.String())
 		}
 	}
@@ -305,7 +327,7 @@ func (e *estate) guess() (kind, why string) {
 		if t.tags["roles"] != "" {
 			return clusterfile.Kubeadm, "Kubespray runs kubeadm"
 		}
-		if strings.Contains(strings.ToLower(t.Resource.Name()), "k3s") {
+		if strings.Contains(strings.ToLower(t.Name()), "k3s") {
 			return clusterfile.K3s, t.String() + " has k3s in its name"
 		}
 	}
@@ -340,12 +362,12 @@ func (e *estate) writeNetwork(p *page, server thing) {
 		case of.key == "pods" && hint != "":
 			p.blank("network."+of.key, "  ", of.key, of.such, "Azure does not know it; "+hint)
 		default:
-			p.blank("network."+of.key, "  ", of.key, of.such, "Azure does not know it; this is the default")
+			p.blank("network."+of.key, "  ", of.key, of.such, "Azure does not know it; without it "+of.such)
 		}
 	}
 	for _, pool := range e.pools {
 		if other := e.subnetOf(pool); other != "" && !strings.EqualFold(other, subnet) {
-			e.loses("%s is in subnet %s, and the file has one subnet", pool, Resource{other}.Name())
+			e.has(pool, "is in subnet %s, and the file has one subnet", Resource{other}.Name())
 		}
 	}
 }
@@ -427,7 +449,11 @@ func (e *estate) writeServer(p *page, server thing) {
 	if public && len(from) == 0 {
 		p.blank("server.allowFrom", "  ", "allowFrom", "[203.0.113.0/24]", "the ranges that you come from; no rule for ports 22 and 6443 is known")
 	}
-	p.put("  ", "allowFrom", flow(from), "")
+	note := ""
+	if slices.Contains(from, "0.0.0.0/0") {
+		note = "open to everybody, as it is now"
+	}
+	p.put("  ", "allowFrom", flow(from), note)
 
 	p.line("")
 	p.line("identity:")
@@ -621,12 +647,12 @@ func (e *estate) writePool(p *page, set thing, path, name, image string) {
 	now := cmp.Or(number(set.body, "sku.capacity"), "0")
 	low, high := set.tags["min"], set.tags["max"]
 	if low != "" {
-		p.put(in, "min", scalar(low), "")
+		p.put(in, "min", digits(low), "")
 	} else {
 		p.maybe(in, "min", "0", "no tag says it; it has "+now+" machines now")
 	}
 	if high != "" {
-		p.put(in, "max", scalar(high), "")
+		p.put(in, "max", digits(high), "")
 	} else {
 		such := now
 		if such == "0" {
@@ -646,7 +672,7 @@ func (e *estate) writePool(p *page, set thing, path, name, image string) {
 	case slices.Contains([]string{"Standard_LRS", "StandardSSD_LRS", "Premium_LRS"}, kind):
 		p.put(in, "osDiskType", kind, "")
 	case kind != "":
-		e.loses("%s has OS disks of type %s, which the file does not have", set, kind)
+		e.has(set, "has OS disks of type %s, which the file does not have", kind)
 	}
 	if priority := text(profile, "priority"); priority == "Spot" || priority == "Low" {
 		spot := "{}"
@@ -664,7 +690,7 @@ func (e *estate) writePool(p *page, set thing, path, name, image string) {
 	}
 	e.writeLabels(p, set)
 	if kind := set.text("identity.type"); kind != "" && !strings.EqualFold(kind, "None") {
-		e.loses("%s has an identity (%s), and pools of the file have none", set, kind)
+		e.has(set, "has an identity (%s), and pools of the file have none", kind)
 	}
 }
 
@@ -690,11 +716,10 @@ func (e *estate) writeLabels(p *page, set thing) {
 		}
 	}
 	kept := people(labels)
-	for key, value := range kept {
-		labels[key] = value
-	}
-	if dropped := len(labels) - len(kept); dropped > 0 {
-		e.loses("%s has tags of %d labels that nodes get from where they are, or that a kubelet may not give", set, dropped)
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if _, is := kept[key]; !is {
+			e.has(set, "has a tag of label %s, which nodes get by themselves or a kubelet may not give", key)
+		}
 	}
 	note := ""
 	if labels = kept; len(labels) == 0 && len(marks) == 0 {
@@ -717,8 +742,7 @@ func (e *estate) writeLabels(p *page, set thing) {
 func (e *estate) common(set thing) (labels map[string]string, marks []string) {
 	first := true
 	for _, n := range e.known.Nodes {
-		id := strings.ToLower(strings.TrimPrefix(n.ProviderID, "azure://"))
-		if !strings.HasPrefix(id, strings.ToLower(set.ID)+"/") && !strings.EqualFold(e.members[id].text("properties.virtualMachineScaleSet.id"), set.ID) {
+		if !e.runs(set, n) {
 			continue
 		}
 		if first {

@@ -10,12 +10,16 @@ import (
 )
 
 // checkNames looks whether a name of the template is that of something without the cluster's tag: a deployment would write over it, since to Azure it is
-// the same resource. So it is with the server's address in a subnet that is given. Names with a hash of the group in them cannot be anybody else's.
+// the same resource. So it is with the deployment itself, and with the server's address in a subnet that is given. Names with a hash of the group in them
+// cannot be anybody else's.
 func (c *Cluster) checkNames(ctx context.Context, resources []wanted, say func(Finding)) error {
 	wrong := 0
-	refuse := func(what, owner string) {
+	refuse := func(what string, tags map[string]string, remedy string) {
 		wrong++
-		remedy := "give the cluster another name, or this thing; tag it " + render.ClusterTag + "=" + c.File.Name + " only if up may overwrite it"
+		owner := "was not made by this file"
+		if other := tags[render.ClusterTag]; other != "" {
+			owner = "is of cluster " + other
+		}
 		say(Finding{"names", what + " is there already and " + owner, remedy})
 	}
 	held := map[string]map[string]listed{} // by group, what is there by kind and name
@@ -38,11 +42,18 @@ func (c *Cluster) checkNames(ctx context.Context, resources []wanted, say func(F
 			}
 		}
 		if r, there := held[group][nameKey(w.Kind, w.Name)]; there && !c.ours(r) {
-			refuse(Resource{r.ID}.String()+" in resource group "+group, ownerOf(r.Tags))
+			refuse(Resource{r.ID}.String()+" in resource group "+group, r.Tags,
+				"choose another name; only if up may overwrite it, tag it "+render.ClusterTag+"="+c.File.Name)
 		}
 	}
 	if err := c.checkAddress(ctx, refuse); err != nil {
 		return err
+	}
+	var r record
+	if found, err := c.Cloud.Get(ctx, c.deployment(), deploymentsVersion, &r); err != nil {
+		return err
+	} else if found && !r.ours() {
+		refuse("deployment "+c.File.Name+" in resource group "+c.File.ResourceGroup, nil, "choose another name for the cluster")
 	}
 	if wrong == 0 {
 		say(Finding{Check: "names"})
@@ -52,16 +63,8 @@ func (c *Cluster) checkNames(ctx context.Context, resources []wanted, say func(F
 
 func nameKey(kind, name string) string { return strings.ToLower(kind + " " + name) }
 
-// ownerOf says whose a resource is that is not the cluster's.
-func ownerOf(tags map[string]string) string {
-	if other := tags[render.ClusterTag]; other != "" {
-		return "is of cluster " + other
-	}
-	return "was not made by this file"
-}
-
 // checkAddress looks whether another interface of the cluster's group has the server's address in the given subnet.
-func (c *Cluster) checkAddress(ctx context.Context, refuse func(what, owner string)) error {
+func (c *Cluster) checkAddress(ctx context.Context, refuse func(what string, tags map[string]string, remedy string)) error {
 	if c.File.Network.SubnetID == "" {
 		return nil
 	}
@@ -76,7 +79,7 @@ func (c *Cluster) checkAddress(ctx context.Context, refuse func(what, owner stri
 		}
 		for _, ip := range objects(nic.body, "properties.ipConfigurations") {
 			if strings.EqualFold(text(ip, "properties.subnet.id"), c.File.Network.SubnetID) && text(ip, "properties.privateIPAddress") == c.File.Server.Address {
-				refuse(fmt.Sprintf("server.address %s of %s", c.File.Server.Address, nic), ownerOf(nic.tags))
+				refuse(fmt.Sprintf("server.address %s of %s", c.File.Server.Address, nic), nic.tags, "give server.address another one")
 			}
 		}
 	}
