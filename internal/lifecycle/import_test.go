@@ -238,3 +238,95 @@ func TestADeploymentOfOthersIsNotOurs(t *testing.T) {
 		t.Errorf("the check says %v", wrong)
 	}
 }
+
+// TestWhatAnAPIServerSaysIsUnderstood reads what distributions write about themselves.
+func TestWhatAnAPIServerSaysIsUnderstood(t *testing.T) {
+	node := func(version string, labels, annotations map[string]string) corev1.Node {
+		n := corev1.Node{}
+		n.Name, n.Labels, n.Annotations = "n", labels, annotations
+		n.Status.NodeInfo.KubeletVersion = version
+		return n
+	}
+	control := map[string]string{"node-role.kubernetes.io/control-plane": ""}
+	for name, c := range map[string]struct {
+		heard lifecycle.Heard
+		want  lifecycle.Kubernetes
+	}{
+		"nothing": {},
+		"kubeadm, without a network of flannel": {
+			lifecycle.Heard{
+				Nodes: []corev1.Node{node("v1.35.1", control, nil)}, Services: []string{"10.96.0.0/12"},
+				Kubeadm: "kubernetesVersion: v1.35.1\nnetworking: {podSubnet: 10.244.0.0/16, serviceSubnet: 10.0.0.0/12}\netcd: {external: {endpoints: [https://a]}}\napiServer: {extraArgs: {a: b}}\n",
+			},
+			lifecycle.Kubernetes{
+				Kind: "kubeadm", Version: "v1.35.1", CNI: "none", Pods: "10.244.0.0/16", Services: "10.96.0.0/12",
+				Odd: []string{"etcd runs elsewhere; the file's server runs it itself", "kubeadm gives the API server arguments or volumes that the file does not have"},
+			},
+		},
+		"two families of addresses": {
+			lifecycle.Heard{Nodes: []corev1.Node{node("v1.35.1", control, nil)}, Kubeadm: "networking: {podSubnet: \"fd00::/48,10.244.0.0/16\"}"},
+			lifecycle.Kubernetes{
+				Kind: "kubeadm", Version: "v1.35.1", CNI: "none", Pods: "10.244.0.0/16",
+				Odd: []string{"the range of pods is fd00::/48,10.244.0.0/16, and the file has one IPv4 range"},
+			},
+		},
+		"K3s as it comes": {
+			lifecycle.Heard{Nodes: []corev1.Node{node("v1.33.5+k3s1", control, map[string]string{"k3s.io/node-args": `["server"]`})}},
+			lifecycle.Kubernetes{Kind: "k3s", Version: "v1.33.5+k3s1", CNI: "flannel", Pods: "10.42.0.0/16", Services: "10.43.0.0/16"},
+		},
+		"K3s without flannel, and with a database": {
+			lifecycle.Heard{Nodes: []corev1.Node{node("v1.33.5+k3s1", control, map[string]string{
+				"k3s.io/node-args": `["server","--flannel-backend","none","--datastore-endpoint","********","--cluster-cidr=10.1.0.0/16","--token","********"]`,
+			})}},
+			lifecycle.Kubernetes{
+				Kind: "k3s", Version: "v1.33.5+k3s1", CNI: "none", Pods: "10.1.0.0/16", Services: "10.43.0.0/16",
+				Odd: []string{"K3s keeps its data in a database elsewhere; the file's server keeps it on its own disk"},
+			},
+		},
+		"RKE2": {
+			lifecycle.Heard{Nodes: []corev1.Node{node("v1.33.5+rke2r1", control, nil)}},
+			lifecycle.Kubernetes{Version: "v1.33.5+rke2r1", CNI: "none", Odd: []string{"the cluster is RKE2 v1.33.5+rke2r1, which the file does not make"}},
+		},
+		"something else": {
+			lifecycle.Heard{Nodes: []corev1.Node{node("v1.33.5", nil, nil)}},
+			lifecycle.Kubernetes{
+				Version: "v1.33.5", CNI: "none",
+				Odd: []string{"the nodes run v1.33.5, and there is no ConfigMap kubeadm-config: it is neither K3s nor made by kubeadm"},
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := lifecycle.Understand(c.heard)
+			got.Nodes = nil
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestTagsOfOthersStayValues has tags that would be lines, comments and fields of the file if they were written as they are.
+func TestTagsOfOthersStayValues(t *testing.T) {
+	story, err := txtar.ParseFile("testdata/import/aks-engine.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, "k3s")
+	evil := strings.NewReplacer(`"min": "0"`, `"min": "0\nname: evil"`, `"poolName": "gpu"`, `"poolName": "x\nname: evil"`, `"orchestrator": "Kubernetes:1.19.1"`, `"orchestrator": "\nname: evil"`,
+		`"gpu:NoSchedule"`, `"a\"]\nname: evil # :NoSchedule"`, `_label_example.com_kind": "gpu"`, `_label_example.com_kind": "\"}\nname: evil"`)
+	w.deployTheirs([]byte(evil.Replace(string(story.Files[0].Data))))
+	got, err := lifecycle.Import(t.Context(), w.Cloud, "theirs", lifecycle.Kubernetes{})
+	w.must(err)
+	f, problems := clusterfile.Parse([]byte(blank.ReplaceAllString(got.Text, "$1$2")))
+	if f.Name != "theirs" || len(f.Pools) != 2 || strings.Contains(got.Text, "\nname: evil") {
+		t.Errorf("a tag became part of the file: %v\n%s", problems, got.Text)
+	}
+	for _, p := range problems {
+		if !strings.HasPrefix(p.Field, "pools[1].") {
+			t.Errorf("%v", p)
+		}
+	}
+	if len(got.Wrong) == 0 {
+		t.Error("nobody is told that the tags make no sense")
+	}
+}
