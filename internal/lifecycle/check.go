@@ -21,8 +21,8 @@ type Finding struct {
 	Remedy string // one sentence
 }
 
-// Check looks at what a deployment of the file needs, before anything is made: whether the subscription answers to these credentials, the rights, the
-// resource providers, each size in its zones, the quota for the server and each pool's min, and at last Azure's own word on the template. It calls told
+// Check looks at what a deployment of the file needs, before anything is made: whether the subscription answers to these credentials, whether a name is
+// taken by what the file did not make, the rights, the resource providers, each size in its zones, the quota for the server and each pool's min, and at last Azure's own word on the template. It calls told
 // after each check. A check whose ground is missing is not made. An error is what could not be asked.
 func (c *Cluster) Check(ctx context.Context, told func(Finding)) (ok bool, err error) {
 	ok = true
@@ -50,7 +50,9 @@ func (c *Cluster) Check(ctx context.Context, told func(Finding)) (ok bool, err e
 	if err != nil {
 		return false, err
 	}
-	for _, check := range []func(context.Context, []wanted, func(Finding)) error{c.checkRights, c.checkProviders, c.checkSizes, c.checkQuota} {
+	for _, check := range []func(context.Context, []wanted, func(Finding)) error{
+		c.checkNames, c.checkRights, c.checkProviders, c.checkSizes, c.checkQuota,
+	} {
 		if err := check(ctx, resources, say); err != nil {
 			return false, err
 		}
@@ -63,7 +65,9 @@ func (c *Cluster) Check(ctx context.Context, told func(Finding)) (ok bool, err e
 
 // wanted is a resource of the template, as far as checks go by it.
 type wanted struct {
-	Kind string `json:"type"`
+	Kind  string `json:"type"`
+	Name  string `json:"name"` // an expression begins with [
+	group string // another resource group than the cluster's; "" for none
 }
 
 // wanted are the resources of the template, those of nested deployments included.
@@ -75,28 +79,30 @@ func (c *Cluster) wanted() (all []wanted, err error) {
 	type template struct {
 		Resources []struct {
 			wanted
+			Group      string `json:"resourceGroup"` // of a nested deployment
 			Properties struct {
 				Template json.RawMessage `json:"template"`
 			} `json:"properties"`
 		} `json:"resources"`
 	}
-	var add func(raw []byte) error
-	add = func(raw []byte) error {
+	var add func(raw []byte, group string) error
+	add = func(raw []byte, group string) error {
 		var t template
 		if err := json.Unmarshal(raw, &t); err != nil {
 			return fmt.Errorf("read the rendered template: %w", err)
 		}
 		for _, one := range t.Resources {
+			one.group = group
 			all = append(all, one.wanted)
 			if len(one.Properties.Template) > 0 {
-				if err := add(one.Properties.Template); err != nil {
+				if err := add(one.Properties.Template, one.Group); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
 	}
-	return all, add(r.Template)
+	return all, add(r.Template, "")
 }
 
 // checkRights compares what the deployment writes with what the identity may do: in the resource group where it is there, else in the subscription.

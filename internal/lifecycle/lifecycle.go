@@ -160,10 +160,20 @@ func (r *record) ended() bool {
 	return slices.Contains([]string{"Succeeded", "Failed", "Canceled"}, r.Properties.State)
 }
 
-// recorded is Azure's record of the deployment; false where there is none.
+// recorded is Azure's record of the deployment; false where there is none. One of the same name that did not come from a cluster file is somebody else's:
+// down would take for the cluster's what it made.
 func (c *Cluster) recorded(ctx context.Context) (r record, found bool, err error) {
 	found, err = c.Cloud.Get(ctx, c.deployment(), deploymentsVersion, &r)
-	return r, found, err
+	if !found || err != nil || !r.ours() {
+		return record{}, false, err
+	}
+	return r, true, nil
+}
+
+// ours says whether the deployment came from a cluster file.
+func (r *record) ours() bool {
+	_, has := r.Properties.Parameters[render.ParameterFingerprint]
+	return has
 }
 
 // parameters are the values for a deployment now: the door's fingerprint, its key where it is new, and what is not there yet.

@@ -150,10 +150,10 @@ func TestAClusterIsMadeOnceAndTakenDownByName(t *testing.T) {
 			if again := w.up(); again.Fingerprint != first.Fingerprint || again.PEM != "" {
 				t.Errorf("the second time the door is %s with %d bytes of key, want %s without", again.Fingerprint, len(again.PEM), first.Fingerprint)
 			}
-			text, err := lifecycle.Import(t.Context(), w.Cloud, w.File.ResourceGroup)
+			got, err := lifecycle.Import(t.Context(), w.Cloud, w.File.ResourceGroup, lifecycle.Kubernetes{})
 			w.must(err)
-			if again, problems := clusterfile.Parse([]byte(text)); problems.Err() != nil || !reflect.DeepEqual(again, *w.File) {
-				t.Errorf("imported: %v\n%s", problems, text)
+			if again, problems := clusterfile.Parse([]byte(got.Text)); problems.Err() != nil || !reflect.DeepEqual(again, *w.File) || !got.Recorded {
+				t.Errorf("imported: %v\n%s", problems, got.Text)
 			}
 			d, err := w.Demolish(t.Context())
 			w.must(err)

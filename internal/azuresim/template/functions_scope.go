@@ -14,7 +14,17 @@ var scopeFunctions = map[string]function{
 	"subscription":           {0, 0, subscription, nil},
 	"tenant":                 {0, 0, tenant, nil},
 	"deployment":             {0, 0, deployment, nil},
+	"providers":              {2, 2, providers, nil},
 	"reference":              {1, 3, nil, reference},
+}
+
+// providers is what Azure knows of a type of resources; az asks it for a version. Any would do here: every version gets the same form.
+func providers(_ *env, args []any) (any, *Error) {
+	s, p := texts(args)
+	if p != nil {
+		return nil, p
+	}
+	return map[string]any{"resourceType": s[1], "locations": []any{}, "apiVersions": []any{"2024-07-01"}}, nil
 }
 
 func (v *env) named(args []any, what string) (any, *Error) {

@@ -97,6 +97,7 @@ func TestExpressionsHaveTheValuesTheReferenceGives(t *testing.T) {
 		`skip(createArray(1, 2, 3), 2)`:                   `[3]`,
 		`concat(reference('A.B/other').principalId, 'x')`: `null`,
 		`createArray(1, reference('z').a.b[0])`:           `[1,null]`,
+		`providers('A.B', 'c').apiVersions[0]`:            `"2024-07-01"`,
 	} {
 		t.Run(expression, func(t *testing.T) {
 			raw, _ := json.Marshal("[" + expression + "]")
