@@ -34,6 +34,7 @@ checks that depend on something that is wrong are not made. With -o json, one do
 With --join it says why machines and nodes do not come together as they should: names, provider ids, labels, taints, passwords
 of K3s, and what the boot log of a machine without a node says. Of a NODE, or a machine as GROUP/ID or by its computer name, it
 tells everything; without one, all with which something is wrong. It works without Azure, and on clusters that sluice does not manage.
+Boot logs of up to 3 machines are asked for by an action that changes nothing (retrieveBootDiagnosticsData): a role may lack it, and the answer says so.
 
 The rights in Kubernetes are those of whoever asks. --as asks for those of another account, such as sluice's own.
 
@@ -79,7 +80,7 @@ looked at; 2: error.`,
 	app.BindAs(f, "leader-elect-resource-name", &o.Election.Name, "name of the lease")
 	f.StringVar(&x.As, "as", "", "account in Kubernetes to ask as, by impersonation, such as system:serviceaccount:kube-system:sluice; empty: your own")
 	f.DurationVar(&x.Within, "timeout", 30*time.Second, "end within this time; what was not answered by then is unknown")
-	f.BoolVar(&x.Join, "join", false, "say why machines and nodes do not come together: of the NODE that is named, or of all")
+	f.BoolVar(&x.Join, "join", false, "say why machines and nodes do not come together: of the NODE that is named, or of all; asks Azure for boot logs, where the role may")
 	f.StringVarP(&format, "output", "o", "text", "text or json")
 	takeAll(f, runCommand().Flags())
 	return cmd
