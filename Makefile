@@ -68,6 +68,10 @@ az-conformance: ## drive Microsoft's az against the simulated Azure; installs az
 cluster-check: ## hold scripts and cloud-init of rendered clusters to shellcheck and cloud-init; installs them where it can
 	@GO='$(GO)' hack/cluster-check
 
+.PHONY: manifests-check
+manifests-check: ## hold the checksums of the manifests that servers download to the same releases in Go's module proxy; needs the network
+	$(GO) test -tags modules -count=1 -v -run ManifestsAreThoseOfTheirModules ./internal/render
+
 .PHONY: ccm-conformance
 ccm-conformance: ## drive cloud-provider-azure's own provider against the simulated Azure; compiles for minutes the first time
 	@GO='$(GO)' LDFLAGS='$(LDFLAGS)' hack/build bin/azuresim ./cmd/azuresim

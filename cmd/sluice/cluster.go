@@ -187,6 +187,7 @@ func writeNew(path string, text []byte) error {
 
 func clusterRenderCommand() *cobra.Command {
 	var path, out, only string
+	var images bool
 	cmd := &cobra.Command{
 		Use:   "render",
 		Short: "Show what cluster.yaml becomes: template, parameters and cloud-init",
@@ -200,12 +201,16 @@ Exit code 0: it is shown or written; 2: error, such as problems with the file, w
 		Example: `  sluice cluster render
   sluice cluster render --only=template.json
   sluice cluster render --out=azure
+  sluice cluster render --images
   az deployment group create -g render -f azure/template.json -p azure/parameters.json -p azure/first.parameters.json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f, err := readCluster(cmd, path)
 			if err != nil {
 				return err
+			}
+			if images {
+				return printImages(cmd, f)
 			}
 			r, err := render.Render(f)
 			if err != nil {
@@ -241,7 +246,19 @@ Exit code 0: it is shown or written; 2: error, such as problems with the file, w
 	f.StringVarP(&path, "file", "f", clusterName, "cluster file")
 	f.StringVar(&out, "out", "", "directory that the files are written to; those that are there are replaced")
 	f.StringVar(&only, "only", "", "print one file alone, by its name in the archive")
+	f.BoolVar(&images, "images", false, "print the images that the machines pull instead, one a line; the field images of the file replaces them by digest")
 	return cmd
+}
+
+// printImages lists images for who mirrors or pins them. What the distribution brings is on standard error: its publisher has that list.
+func printImages(cmd *cobra.Command, f *clusterfile.File) error {
+	for _, name := range render.Images(f) {
+		if _, err := fmt.Fprintln(cmd.OutOrStdout(), name); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(cmd.ErrOrStderr(), "%s pulls its own images besides: %s\n", f.Distribution.Kind, render.DistributionImages(f))
+	return err
 }
 
 // writeRendering writes the files below a directory. Cloud-init of pools that the cluster has no more goes, since somebody might use it.

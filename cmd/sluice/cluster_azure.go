@@ -21,7 +21,6 @@ import (
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azure/catalog"
 	"sluice.dev/sluice/internal/azure/config"
-	"sluice.dev/sluice/internal/clusterfile"
 	"sluice.dev/sluice/internal/lifecycle"
 	"sluice.dev/sluice/internal/progress"
 	"sluice.dev/sluice/internal/report"

@@ -40,6 +40,12 @@ func TestAClusterFileIsBegunAndRendered(t *testing.T) {
 		t.Error("the template alone is no JSON")
 	}
 
+	images := sluice(t.Context(), "cluster", "render", "--file="+path, "--images")
+	images.expect(t, exitNothing, "registry.example/sluice:v0.1.0\n", "mcr.microsoft.com/oss/v2/kubernetes-csi/azuredisk-csi:v1.34.0\n")
+	if !strings.Contains(images.complaint, "/k3s-images.txt\n") || strings.Contains(images.out, "k3s pulls") {
+		t.Errorf("K3s's own are not where they should be: %s", images.complaint)
+	}
+
 	out := t.TempDir()
 	sluice(t.Context(), "cluster", "render", "--file="+path, "--out="+out).expect(t, exitNothing, filepath.Join(out, "cloud-init", "burst.yaml"))
 	text, err := os.ReadFile(path)

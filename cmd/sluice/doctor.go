@@ -79,7 +79,7 @@ Exit code 0: all was checked and nothing is wrong; 1: a problem, a warning, or a
 	app.BindAs(f, "leader-elect-resource-name", &o.Election.Name, "name of the lease")
 	f.StringVar(&x.As, "as", "", "account in Kubernetes to ask as, by impersonation, such as system:serviceaccount:kube-system:sluice; empty: your own")
 	f.DurationVar(&x.Within, "timeout", 30*time.Second, "end within this time; what was not answered by then is unknown")
-	f.BoolVar(&x.Join, "join", false, "say why machines and nodes do not come together: of the NODE that is named, or of all")
+	f.BoolVar(&x.Join, "join", false, "say why machines and nodes do not come together: of the NODE that is named, or of all; asks Azure for boot logs, where the role may")
 	f.StringVarP(&format, "output", "o", "text", "text or json")
 	takeAll(f, runCommand().Flags())
 	return cmd

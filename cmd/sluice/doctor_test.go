@@ -207,6 +207,16 @@ func TestDoctorReadsTheBootLogOfAMachineWithoutANode(t *testing.T) {
 		got.expect(t, exitActs, doctor.MachineFails, "another node has its name", "Node password rejected")
 	}
 	sluice(t.Context(), f.args(append(line, "agents/1")...)...).expect(t, exitNothing, "machine agents/1 (agents000001) is creating, and no node")
+
+	// Who may only read is told what is missing, and all else.
+	const action = "Microsoft.Compute/virtualMachineScaleSets/virtualMachines/retrievebootdiagnosticsdata/action" // as Azure writes it here
+	must(t, f.azure.Deny(client, action))
+	got := sluice(t.Context(), f.args(append(line, "agents/2")...)...)
+	t.Log(got.out)
+	got.expect(t, exitActs, "warning", doctor.MachineWithoutNode, action, "sluice does without")
+	if got.complaint != "" {
+		t.Errorf("it is told as an error: %s", got.complaint)
+	}
 }
 
 // TestDoctorJoinsDoWithoutAzure judges nodes alone where no machine can be known.

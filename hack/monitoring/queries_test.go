@@ -66,6 +66,24 @@ func codes(t *testing.T) []string {
 	if len(all) < 150 {
 		t.Fatalf("%d codes are found on the page", len(all))
 	}
+	return append(all, refusals(t)...)
+}
+
+// refusals are the codes of the door by which machines join, with those of package attest.
+func refusals(t *testing.T) (all []string) {
+	t.Helper()
+	for _, file := range []string{"../../internal/join/refusal.go", "../../internal/attest/attest.go"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(` Code += "([a-z-]+)"`).FindAllStringSubmatch(string(text), -1) {
+			all = append(all, m[1])
+		}
+	}
+	if len(all) < 25 {
+		t.Fatalf("%d codes of refusals are found", len(all))
+	}
 	return all
 }
 

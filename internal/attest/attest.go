@@ -6,6 +6,7 @@
 package attest
 
 import (
+	"crypto/rsa"
 	"crypto/x509"
 	"encoding/asn1"
 	"encoding/base64"
@@ -142,11 +143,23 @@ func parse(der []byte) (p7 *pkcs7.PKCS7, err error) {
 		return nil, errors.New("no DER")
 	}
 	p7, err = pkcs7.Parse(der)
-	if err == nil && len(p7.Certificates) > mostCertificates {
+	if err != nil {
+		return nil, err
+	}
+	if len(p7.Certificates) > mostCertificates {
 		return nil, errors.New("too many certificates")
 	}
-	return p7, err
+	for _, c := range p7.Certificates {
+		if key, ok := c.PublicKey.(*rsa.PublicKey); ok && key.N.BitLen() > mostKey {
+			return nil, errors.New("too large a key")
+		}
+	}
+	return p7, nil
 }
+
+// mostKey is how many bits a key of RSA may have; Azure's have 2,048 and 4,096. Who names one of 88,000 needs no private key, and each signature that is
+// checked by it costs a second of a core.
+const mostKey = 4096
 
 // deepest is how far parts of a document may be nested. A certificate's names and extensions need some twelve.
 const deepest = 32

@@ -12,6 +12,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"strings"
 	"sync"
@@ -247,6 +248,39 @@ func TestAShortDocumentKeepsNobodyBusy(t *testing.T) {
 		_, err := attest.Parse(base64.StdEncoding.EncodeToString([]byte(der)))
 		if refused := new(attest.Error); !errors.As(err, &refused) || refused.Code != attest.Unreadable {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// anything signs with a key that nobody has.
+type anything struct{ *rsa.PublicKey }
+
+func (a anything) Public() crypto.PublicKey { return a.PublicKey }
+
+func (a anything) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) {
+	return make([]byte, a.Size()), nil
+}
+
+// TestAKeyOutOfAllProportionIsNotTried: it takes no private key to name a modulus of 88,000 bits, and looking at one signature by it keeps a core busy for a second.
+func TestAKeyOutOfAllProportionIsNotTried(t *testing.T) {
+	issuer, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(err)
+	for bits, want := range map[uint]attest.Code{4096: attest.BadSignature, 4104: attest.Unreadable, 88_000: attest.Unreadable} {
+		key := &rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), int(bits)-1, 1), E: 1<<31 - 1} //nolint:gosec // small
+		template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "m"}, NotBefore: now, NotAfter: now, DNSNames: attest.Domains}
+		der, err := x509.CreateCertificate(rand.Reader, template, template, key, issuer)
+		must(err)
+		c, err := x509.ParseCertificate(der)
+		must(err)
+		s, err := pkcs7.NewSignedData([]byte(content()))
+		must(err)
+		s.SetDigestAlgorithm(pkcs7.OIDDigestAlgorithmSHA256)
+		must(s.SignWithoutAttr(c, anything{key}, pkcs7.SignerInfoConfig{}))
+		document, err := s.Finish()
+		must(err)
+		_, err = attest.Parse(base64.StdEncoding.EncodeToString(document))
+		if refused := new(attest.Error); !errors.As(err, &refused) || refused.Code != want {
+			t.Errorf("a key of %d bits: %v, want %s", bits, err, want)
 		}
 	}
 }

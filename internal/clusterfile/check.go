@@ -38,6 +38,7 @@ func (d *decoder) check(f *File) {
 	d.checkIdentity(f)
 	d.checkSSH(f)
 	d.checkStorage(f)
+	d.checkImages(f)
 	d.checkPools(f)
 	d.checkSettings(f)
 }
@@ -238,6 +239,19 @@ func (d *decoder) checkStorage(f *File) {
 	}
 	if f.Server.DataDiskType == "PremiumV2_LRS" && f.Server.Zone == "" {
 		d.wrong("server.zone", "give 1, 2 or 3", "disks of Premium version 2 are in a zone")
+	}
+}
+
+// checkImages wants a digest, since a tag can be moved. The names go into a script of the server.
+func (d *decoder) checkImages(f *File) {
+	for name, by := range f.Images {
+		at := "images." + name
+		switch {
+		case !containerName.matches(name):
+			d.wrong(at, containerName.says, "%s is no such name", short(name))
+		case !containerName.matches(by) || !strings.Contains(by, "@sha256:"):
+			d.wrong(at, "give name@sha256:digest", "%s has no digest", short(by))
+		}
 	}
 }
 

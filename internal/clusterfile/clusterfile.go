@@ -14,23 +14,24 @@ const (
 
 // File is a cluster as its operator describes it. What [Parse] returns without problems has every default filled in, and can be rendered.
 type File struct {
-	APIVersion    string       `json:"apiVersion"`
-	Kind          string       `json:"kind"`
-	Name          string       `json:"name"`
-	Region        string       `json:"region"`
-	ResourceGroup string       `json:"resourceGroup,omitempty"`
-	Image         string       `json:"image,omitempty"`
-	Distribution  Distribution `json:"distribution"`
-	Network       Network      `json:"network,omitzero"`
-	Server        Server       `json:"server,omitzero"`
-	Identity      Identity     `json:"identity,omitzero"`
-	Secrets       string       `json:"secrets,omitempty"`
-	SSH           SSH          `json:"ssh"`
-	Storage       Storage      `json:"storage,omitzero"`
-	Addons        Addons       `json:"addons,omitzero"`
-	Mirror        string       `json:"mirror,omitempty"`
-	Pools         []Pool       `json:"pools,omitempty"`
-	Sluice        Sluice       `json:"sluice"`
+	APIVersion    string            `json:"apiVersion"`
+	Kind          string            `json:"kind"`
+	Name          string            `json:"name"`
+	Region        string            `json:"region"`
+	ResourceGroup string            `json:"resourceGroup,omitempty"`
+	Image         string            `json:"image,omitempty"`
+	Distribution  Distribution      `json:"distribution"`
+	Network       Network           `json:"network,omitzero"`
+	Server        Server            `json:"server,omitzero"`
+	Identity      Identity          `json:"identity,omitzero"`
+	Secrets       string            `json:"secrets,omitempty"`
+	SSH           SSH               `json:"ssh"`
+	Storage       Storage           `json:"storage,omitzero"`
+	Addons        Addons            `json:"addons,omitzero"`
+	Mirror        string            `json:"mirror,omitempty"`
+	Images        map[string]string `json:"images,omitempty"` // by digest, by their names with a tag
+	Pools         []Pool            `json:"pools,omitempty"`
+	Sluice        Sluice            `json:"sluice"`
 }
 
 // The values of fields that have a few.

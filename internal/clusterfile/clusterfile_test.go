@@ -113,7 +113,7 @@ func TestEveryProblemIsOneSentenceWithItsLineAndRemedy(t *testing.T) {
 		"another version":      {"kind: X\napiVersion: sluice.dev/v2", `line 2: apiVersion: "sluice.dev/v2" is another version of this file; give sluice.dev/v1alpha1, or use the sluice that wrote the file`},
 		"a slip":               {with("pool: []"), "line 8: pool: there is no such field; did you mean pools?"},
 		"another case":         {with("server: {Size: Standard_D2s_v5}"), "line 8: server.Size: there is no such field; did you mean size?"},
-		"unknown":              {with("ssh2: {}", "frobnicate: 1"), "line 8: ssh2: there is no such field; did you mean ssh?\nline 9: frobnicate: there is no such field; leave it out; there are addons, apiVersion, distribution, identity, image, kind, mirror, name, network, pools, region, resourceGroup, secrets, server, sluice, ssh, storage"},
+		"unknown":              {with("ssh2: {}", "frobnicate: 1"), "line 8: ssh2: there is no such field; did you mean ssh?\nline 9: frobnicate: there is no such field; leave it out; there are addons, apiVersion, distribution, identity, image, images, kind, mirror, name, network, pools, region, resourceGroup, secrets, server, sluice, ssh, storage"},
 		"twice":                {with("name: other"), "line 8: name: is there twice; leave one out; the other is in line 3"},
 		"missing":              {instead("ssh", ""), "ssh: is missing; give it"},
 		"missing inside":       {instead("distribution", "distribution: {kind: k3s}"), "line 5: distribution.version: is missing; give it, such as v1.36.3+k3s1"},
@@ -153,6 +153,8 @@ func TestEveryProblemIsOneSentenceWithItsLineAndRemedy(t *testing.T) {
 		"disks of one name":    {with("storage:", "  disks:", "    - {name: a, sizeGiB: 1}", "    - {name: A, sizeGiB: 1}"), `line 11: storage.disks[1].name: "A" is there twice; give another name`},
 		"premium 2":            {with("storage: {disks: [{name: a, sizeGiB: 1, type: PremiumV2_LRS}]}"), "line 8: storage.disks[0].zone: disks of Premium version 2 are in a zone; give 1, 2 or 3"},
 		"a mirror's scheme":    {with("mirror: https://mirror.example/"), `line 8: mirror: "https://mirror.example/" is no such name; give host, port and path without https:// and without / at the end, such as mirror.example:5000`},
+		"an image by tag":      {with("images: {quay.io/a/b:v1: quay.io/a/b:v2}"), `line 8: images.quay.io/a/b:v1: "quay.io/a/b:v2" has no digest; give name@sha256:digest`},
+		"no image":             {with("images: {'a|b': c}"), `line 8: images.a|b: "a|b" is no such name; give the name of a container image`},
 		"min above max":        {with(fmt.Sprintf(pool, "min: 4")), "line 8: pools[0].min: 4 is more than max 3; give 0 to 3"},
 		"pools of one name":    {with("pools:", "- {name: a, size: Standard_D4s_v5, max: 3}", "- {name: a, size: Standard_D4s_v5, max: 3}"), `line 10: pools[1].name: "a" is there twice; give another name`},
 		"the server's name":    {with("pools: [{name: server, size: Standard_D4s_v5, max: 3}]"), "line 8: pools[0].name: \"server\" is the name of another part of the cluster; give another name"},
@@ -295,6 +297,9 @@ func TestWhatIsWrittenIsReadAsTheSame(t *testing.T) {
 			f.Pools = append(f.Pools, p)
 		}
 		f.Addons.CloudProvider = rapid.Bool().Draw(t, "cloud")
+		if rapid.Bool().Draw(t, "pinned") {
+			f.Images = map[string]string{"ghcr.io/a/b:v1": "mirror.example:5000/b@sha256:" + strings.Repeat("0", 64)}
+		}
 		if diff := cmp.Diff(f, parseRapid(t, string(clusterfile.Write(f)))); diff != "" {
 			t.Errorf("-written +read:\n%s\n%s", diff, clusterfile.Write(f))
 		}

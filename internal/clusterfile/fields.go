@@ -129,11 +129,14 @@ var Fields = []Field{
 
 	{Path: "addons", Doc: "Parts of others that the server applies."},
 	{Path: "addons.cloudProvider", Doc: "cloud-provider-azure: nodes' addresses and zones, load balancers.", Default: "true"},
-	{Path: "addons.azureDisk", Doc: "The CSI driver of managed disks.", Default: "true"},
-	{Path: "addons.azureFile", Doc: "The CSI driver of file shares.", Default: "false"},
+	{Path: "addons.azureDisk", Doc: "The CSI driver of managed disks, with the storage class managed-csi.", Default: "true"},
+	{Path: "addons.azureFile", Doc: "The CSI driver of file shares, with the storage class azurefile-csi, whose files others than owner and fsGroup cannot read.", Default: "false"},
 
 	{Path: "mirror", Doc: "Host, port and path that stand before every download and every image, for clusters without a way out. " +
 		"Below it downloads and images have their own host and path.", Form: mirrorName, Such: "mirror.example:5000"},
+
+	{Path: "images", Doc: "Images by digest, in the place of those by tag that sluice cluster render --images lists.",
+		Such: "ghcr.io/flannel-io/flannel:v0.28.4: ghcr.io/flannel-io/flannel@sha256:..."},
 
 	{Path: "pools", Doc: "Machines that sluice adds and removes: a scale set each."},
 	{Path: "pools[].name", Doc: "Name of the pool.", Required: true, Form: poolName, Such: "agents"},

@@ -169,7 +169,7 @@ func JoinPage() string {
 	b.WriteString(`# How machines fail to become nodes
 
 ` + "`sluice doctor --join [NODE]`" + ` looks for these, on any cluster. ` + "`{…}`" + ` stands for what it knows of the node. A warning is a problem where Azure's cloud controller manager runs,
-if it is of a name or a provider id. This page is made by ` + "`go test ./internal/doctor -run PageOfJoinTraps -update`" + `.
+if it is of a name or a provider id. It changes nothing; for boot logs it needs an action (retrieveBootDiagnosticsData), and says so where the role lacks it. This page is made by ` + "`go test ./internal/doctor -run PageOfJoinTraps -update`" + `.
 
 | code | status | what it is | remedy | where others met it |
 |---|---|---|---|---|

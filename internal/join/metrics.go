@@ -3,10 +3,12 @@ package join
 import (
 	"context"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	certificates "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -35,6 +37,14 @@ func newMetrics() *metrics {
 	}
 	for code := range rows {
 		m.refusals.WithLabelValues(string(code))
+	}
+	for _, signer := range []string{certificates.KubeAPIServerClientKubeletSignerName, certificates.KubeletServingSignerName} {
+		for _, decision := range []certificates.RequestConditionType{certificates.CertificateApproved, certificates.CertificateDenied} {
+			m.certificates.WithLabelValues(strings.TrimPrefix(signer, "kubernetes.io/"), string(decision))
+		}
+	}
+	for _, of := range []string{"machine", "list"} {
+		m.azure.WithLabelValues(of)
 	}
 	return m
 }

@@ -17,7 +17,7 @@ import (
 
 // Kubernetes is what an API server knows of its cluster, and Azure does not. The zero value knows nothing.
 type Kubernetes struct {
-	Nodes []Node
+	Nodes []Member
 
 	Kind, Version  string // as the file has them; "" is not known
 	CNI            string
@@ -26,8 +26,8 @@ type Kubernetes struct {
 	Odd            []string // what the file cannot say of it, one sentence each
 }
 
-// Node is a node, as far as an import goes by it.
-type Node struct {
+// Member is a node, as far as an import goes by it.
+type Member struct {
 	Name, ProviderID string
 	Server           bool
 	Labels           map[string]string // those that people give
@@ -56,7 +56,7 @@ func Understand(h Heard) Kubernetes {
 		n := &h.Nodes[i]
 		_, control := n.Labels["node-role.kubernetes.io/control-plane"]
 		_, master := n.Labels["node-role.kubernetes.io/master"]
-		k.Nodes = append(k.Nodes, Node{
+		k.Nodes = append(k.Nodes, Member{
 			Name: n.Name, ProviderID: n.Spec.ProviderID, Server: control || master, Labels: people(n.Labels), Taints: taints(n.Spec.Taints),
 		})
 		v := n.Status.NodeInfo.KubeletVersion

@@ -68,7 +68,7 @@ func (e *estate) byNode(t thing) string {
 }
 
 // runs says whether a node is of a machine, or of a machine of a set. Without a provider id of Azure the computer's name says it.
-func (e *estate) runs(t thing, n Node) bool {
+func (e *estate) runs(t thing, n Member) bool {
 	id, ofAzure := strings.CutPrefix(strings.ToLower(n.ProviderID), "azure://")
 	if ofAzure && t.isSet() {
 		member := e.members[id]

@@ -375,7 +375,7 @@ func (e *estate) writeServer(p *page, server thing) {
 	} {
 		is := slices.Contains(e.known.Drivers, addon.driver)
 		if addon.driver == "" {
-			is = slices.ContainsFunc(e.known.Nodes, func(n Node) bool { return strings.HasPrefix(n.ProviderID, "azure://") })
+			is = slices.ContainsFunc(e.known.Nodes, func(n Member) bool { return strings.HasPrefix(n.ProviderID, "azure://") })
 		}
 		if len(e.known.Nodes) > 0 {
 			p.put("  ", addon.key, strconv.FormatBool(is), "")

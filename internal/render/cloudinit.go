@@ -29,6 +29,8 @@ const (
 	providerRelease   = "v1.34.1"
 	diskRelease       = "v1.34.0"
 	fileRelease       = "v1.34.0"
+
+	sandboxImage = "registry.k8s.io/pause:3.10.1" // of that containerd
 )
 
 // machineFile is a file that cloud-init writes.
@@ -116,11 +118,13 @@ func serverCloudInit(f *clusterfile.File) ([]byte, error) {
 		}
 	}
 	var addons []string
-	if f.Addons.AzureDisk {
-		addons = append(addons, "azuredisk@"+diskRelease)
-	}
-	if f.Addons.AzureFile {
-		addons = append(addons, "azurefile@"+fileRelease)
+	for _, addon := range []struct {
+		name, release string
+		wanted        bool
+	}{{"azuredisk", diskRelease, f.Addons.AzureDisk}, {"azurefile", fileRelease, f.Addons.AzureFile}} {
+		if addon.wanted {
+			addons = append(addons, addon.name+"@"+addon.release)
+		}
 	}
 	words = append(words, word{"ADDONS", strings.Join(addons, " ")})
 	files := append([]machineFile{{"/etc/sluice/machine.env", "0644", environment(words)}}, commonFiles(f)...)
@@ -142,6 +146,16 @@ func serverCloudInit(f *clusterfile.File) ([]byte, error) {
 	}
 	if len(addons) > 0 {
 		files = append(files, machineFile{"/etc/sluice/on-the-server.yaml", "0644", embedded("on-the-server.yaml")})
+	}
+	for _, addon := range addons {
+		name, _, _ := strings.Cut(addon, "@")
+		files = append(files, machineFile{"/etc/sluice/class-" + name + ".yaml", "0644", embedded("class-" + name + ".yaml")})
+	}
+	if fetched := downloadsOf(f); len(fetched) > 0 {
+		files = append(files, machineFile{"/etc/sluice/sums", "0644", sums(fetched)})
+	}
+	if script := replacements(f); script != "" {
+		files = append(files, machineFile{"/etc/sluice/images.sed", "0644", script})
 	}
 	return cloudConfig(files, "sluice-server.service", "sluice-door.service"), nil
 }

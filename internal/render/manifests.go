@@ -25,6 +25,9 @@ func manifests(f *clusterfile.File) ([]machineFile, error) {
 	}
 	if f.Addons.CloudProvider {
 		text := strings.NewReplacer("@@cloudProvider@@", providerRelease, "@@cluster@@", f.Name, "@@pods@@", f.Network.Pods).Replace(embedded("cloud-provider.yaml"))
+		for name, by := range f.Images {
+			text = strings.ReplaceAll(text, "image: "+name+"\n", "image: "+by+"\n")
+		}
 		files = append(files, machineFile{"/etc/sluice/manifests/cloud-provider.yaml", "0644", text})
 	}
 	return files, nil
@@ -49,7 +52,7 @@ func sluiceDeployment(f *clusterfile.File) (string, error) {
 	pod["hostNetwork"], pod["dnsPolicy"] = true, "Default"
 	pod["volumes"] = []any{map[string]any{"name": "join", "secret": map[string]any{"secretName": JoinSecret, "optional": true}}}
 	c := pod["containers"].([]any)[0].(map[string]any)
-	c["image"] = f.Sluice.Image
+	c["image"] = pinned(f, f.Sluice.Image)
 	arguments := []any{
 		"run", "--address=:8085", "--leader-elect=true",
 		"--node-group-auto-discovery=label:" + tagEnabled + "=true," + tagCluster + "=" + f.Name,

@@ -60,6 +60,9 @@ const mostCustomData = 65_535
 
 // Render renders a file that [clusterfile.Parse] found no problem in.
 func Render(f *clusterfile.File) (*Rendering, error) {
+	if err := checkImages(f); err != nil {
+		return nil, err
+	}
 	server, err := serverCloudInit(f)
 	if err != nil {
 		return nil, fmt.Errorf("render the server: %w", err)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -208,6 +209,35 @@ func TestAPoolsModelTagChangesWithWhatItsMachinesAreTold(t *testing.T) {
 	}
 	if now := tag(func(f *clusterfile.File) { f.Distribution.Version = "v1.36.4+k3s1" }); now == was {
 		t.Error("another version makes other machines")
+	}
+}
+
+// TestImagesAreAllThatAServersManifestsName reads what cloud-init writes, and wants each image of it in the list, under the name that the file gives it.
+func TestImagesAreAllThatAServersManifestsName(t *testing.T) {
+	line := regexp.MustCompile(`(?m)^ *(?:- )?image: (.+)$`)
+	for _, name := range names {
+		f := load(t, name)
+		all := render.Images(f)
+		if len(all) < 3 {
+			t.Fatalf("%s: %q", name, all)
+		}
+		f.Images = map[string]string{}
+		for _, image := range all {
+			if !strings.HasPrefix(image, "registry.k8s.io/pause:") {
+				f.Images[image] = "mirror.example/" + strings.NewReplacer(":", "-", "/", "-").Replace(image) + "@sha256:" + strings.Repeat("0", 64)
+			}
+		}
+		for _, file := range read(t, rendered(t, f).Server).WriteFiles {
+			for _, m := range line.FindAllStringSubmatch(file.Content, -1) {
+				if !strings.HasPrefix(m[1], "mirror.example/") || !slices.Contains(render.Images(f), m[1]) {
+					t.Errorf("%s: %s has the image %s", name, file.Path, m[1])
+				}
+			}
+		}
+		f.Images = map[string]string{all[0] + "0": f.Images[all[0]]}
+		if _, err := render.Render(f); err == nil || !strings.Contains(err.Error(), "no machine pulls "+all[0]+"0; sluice cluster render --images") {
+			t.Errorf("%s: a name of nothing: %v", name, err)
+		}
 	}
 }
 

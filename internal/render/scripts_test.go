@@ -1,6 +1,8 @@
 package render_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -148,6 +150,76 @@ start_agent() { echo start; }
 `+body)
 			if got := strings.Join(strings.Fields(out), " "); got != tc.want || !ok {
 				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestAManifestIsAppliedOnlyAsSluiceKnowsIt plays an addon of the server: what was fetched has the checksum of the table, or nothing of it is applied.
+func TestAManifestIsAppliedOnlyAsSluiceKnowsIt(t *testing.T) {
+	_, addon, found := strings.Cut(script(t, "server.sh"), "\n# addon NAME")
+	addon, _, cut := strings.Cut(addon, "\nmount_data\n")
+	if !found || !cut {
+		t.Fatal("the script is made otherwise than this test knows")
+	}
+	f := load(t, "k3s")
+	f.Addons.AzureFile = true
+	f.Images = map[string]string{"mcr.microsoft.com/oss/v2/kubernetes-csi/livenessprobe:v2.17.0": "mirror.example:5000/probe@sha256:" + strings.Repeat("a", 64)}
+	files := map[string]string{}
+	for _, file := range read(t, rendered(t, f).Server).WriteFiles {
+		files[file.Path] = file.Content
+	}
+	sums, pins := files["/etc/sluice/sums"], files["/etc/sluice/images.sed"]
+	if n := strings.Count(sums, "\n"); n != 10 || pins == "" {
+		t.Fatalf("%d files are to be fetched:\n%s", n, sums)
+	}
+	// What is served here are not those files, and so each case says what their checksums are.
+	const text = "  image: mcr.microsoft.com/oss/v2/kubernetes-csi/livenessprobe:v2.17.0\n- image: mcr.microsoft.com/oss/v2/kubernetes-csi/livenessprobe:v2.17.0-a\n"
+	hash := func(text string) string { sum := sha256.Sum256([]byte(text)); return hex.EncodeToString(sum[:]) }
+	for name, tc := range map[string]struct {
+		sum     func(url, sum string) string
+		applied int
+	}{
+		"as it should be": {func(string, string) string { return hash(text) }, 5},
+		"all others":      {func(_, sum string) string { return sum }, 0},
+		"one other": {func(url, sum string) string {
+			if strings.HasSuffix(url, "/csi-azurefile-controller.yaml") {
+				return sum
+			}
+			return hash(text)
+		}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var table strings.Builder
+			for line := range strings.Lines(sums) {
+				sum, url, _ := strings.Cut(strings.TrimSpace(line), "  ")
+				table.WriteString(tc.sum(url, sum) + "  " + url + "\n")
+			}
+			out, ok := bash(t, words+"mkdir data etc; SUMS=$PWD/sums PINS=$PWD/pins DATA=$PWD/data\ncat >sums <<'END'\n"+table.String()+"END\ncat >pins <<'END'\n"+pins+"END\n"+
+				script(t, "common.sh")+strings.ReplaceAll("\n# addon NAME"+addon, "/etc/sluice/", "$PWD/etc/")+`
+curl() {
+	while [ "$1" != -o ]; do shift; done
+	printf '`+strings.ReplaceAll(text, "\n", `\n`)+`' >"$2"
+}
+kubectl() {
+	case $1 in
+	apply) echo "APPLIED $3"; cat "$3" ;;
+	get) return 1 ;;
+	*) echo "kubectl $*" ;;
+	esac
+}
+addon azurefile@v1.34.0
+echo AGAIN
+addon azurefile@v1.34.0
+`)
+			if n := strings.Count(out, "APPLIED"); n != tc.applied || ok != (tc.applied == 5) {
+				t.Errorf("%d are applied, want %d (%v):\n%s", n, tc.applied, ok, out)
+			}
+			if ok && (strings.Count(out, "image: mirror.example:5000/probe@sha256:aaa") != 5 || !strings.Contains(out, "livenessprobe:v2.17.0-a\n") || !strings.Contains(out, "create -f")) {
+				t.Errorf("the images are others:\n%s", out)
+			}
+			if !ok && !strings.Contains(out, "has the checksum "+hash(text)+", and sluice says ") {
+				t.Errorf("it does not say why:\n%s", out)
 			}
 		})
 	}

@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/join"
 )
 
 // everything are metrics in which each family of the program has a series, and their families. It fails where one has none.
@@ -32,7 +34,8 @@ func everything(t *testing.T) map[string]*dto.MetricFamily {
 	m.Report(growing().decide(refused()), 0)
 	m.Report(growing().decide(failed()), 0)
 	m.Report(stopped.decide(accepted()), 0)
-	gathered, err := m.registry.Gather()
+	door := theDoor(t)
+	gathered, err := prometheus.Gatherers{m.registry, door}.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,6 +46,7 @@ func everything(t *testing.T) map[string]*dto.MetricFamily {
 	described := make(chan *prometheus.Desc)
 	go func() {
 		m.registry.Describe(described)
+		door.Describe(described)
 		close(described)
 	}()
 	name := regexp.MustCompile(`fqName: "(sluice_\w+)"`)
@@ -52,6 +56,22 @@ func everything(t *testing.T) map[string]*dto.MetricFamily {
 		}
 	}
 	return all
+}
+
+// theDoor has the metrics that the program has with --join-address, and sluice join serve.
+func theDoor(t *testing.T) *prometheus.Registry {
+	t.Helper()
+	ca, _, err := join.NewIdentity(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	door, err := join.New(join.Options{Distribution: join.K3s, Groups: []string{"farm"}, Server: "https://10.10.0.4:6443", CA: ca, Key: make([]byte, 16)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := prometheus.NewRegistry()
+	r.MustRegister(door.Collectors()...)
+	return r
 }
 
 // TestAlertsAndDashboardsReadMetricsThatExist is for a name that changes. Labels and their values are held by hack/monitoring, which can read PromQL.

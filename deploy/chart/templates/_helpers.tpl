@@ -37,7 +37,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/*
 The documents of a manifest in files/, each as an item of a list under "documents". They are those that kubectl applies, with the release's namespace,
-names, account and labels in their place.
+names, account and labels in their place. With "keep" namespaces stay as they are, but for the account's.
 */}}
 {{- define "sluice.documents" -}}
 {{- $root := .root }}
@@ -51,7 +51,7 @@ names, account and labels in their place.
 {{- range regexSplit "(?m)^---[ \t]*$" $text -1 }}
 {{- $d := fromYaml . }}
 {{- if $d.kind }}
-{{- if $d.metadata.namespace }}
+{{- if and $d.metadata.namespace (not $.keep) }}
 {{- $_ := set $d.metadata "namespace" $root.Release.Namespace }}
 {{- end }}
 {{- if eq $d.metadata.name "sluice" }}
@@ -61,9 +61,11 @@ names, account and labels in their place.
 {{- $_ := set $d.roleRef "name" $full }}
 {{- end }}
 {{- range $d.subjects }}
+{{- if eq .kind "ServiceAccount" }}
 {{- $_ := set . "namespace" $root.Release.Namespace }}
 {{- if eq .name "sluice" }}
 {{- $_ := set . "name" $account }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- $_ := set $d.metadata "labels" (merge (include "sluice.labels" $root | fromYaml) (default dict $d.metadata.labels)) }}

@@ -6,6 +6,9 @@ DISTRIBUTION=${DISTRIBUTION:?} VERSION=${VERSION:?} INSTALL=${INSTALL:?} MIRROR=
 NODE_LABELS=${NODE_LABELS-} NODE_TAINTS=${NODE_TAINTS-} CLOUD_PROVIDER=${CLOUD_PROVIDER:?} CNI=${CNI:?}
 PODS=${PODS:?} SERVICES=${SERVICES:?}
 
+# What the server fetches must have these checksums; images that the cluster's file names otherwise.
+SUMS=${SUMS:-/etc/sluice/sums} PINS=${PINS:-/etc/sluice/images.sed}
+
 # say WORDS...: on standard error, since functions answer on standard output.
 say() { echo "sluice: $*" >&2; }
 
@@ -44,21 +47,33 @@ fetch() {
 	curl -fsSL --retry 20 --retry-delay 3 --retry-all-errors --connect-timeout 10 -o "$2.part" "$url" && mv "$2.part" "$2"
 }
 
+# kept URL FILE SUM WHO: fetches a file, and keeps it when it has the checksum that WHO says.
+kept() {
+	local have
+	fetch "$1" "$2.unchecked" || return 1
+	have=$(sha256sum "$2.unchecked" | awk '{ print $1 }')
+	if [ -z "$3" ] || [ "$3" != "$have" ]; then
+		rm -f "$2.unchecked"
+		die "$1 has the checksum $have, and $4 says ${3:-nothing}"
+	fi
+	mv "$2.unchecked" "$2"
+}
+
 # checked URL FILE SUMS: fetches a file, and keeps it when the file of checksums at SUMS has its hash: beside its name, or as all it has.
 checked() {
-	local name=${1##*/} sums want have
+	local name=${1##*/} sums want
 	name=${name//%2B/+}
 	sums=$(mktemp)
 	fetch "$3" "$sums"
 	want=$(awk -v name="$name" 'NF == 1 || $2 == name || $2 == "*" name { print $1; exit }' "$sums")
 	rm -f "$sums"
-	fetch "$1" "$2.unchecked"
-	have=$(sha256sum "$2.unchecked" | awk '{ print $1 }')
-	if [ -z "$want" ] || [ "$want" != "$have" ]; then
-		rm -f "$2.unchecked"
-		die "$1 has the checksum $have, and $3 says ${want:-nothing}"
-	fi
-	mv "$2.unchecked" "$2"
+	kept "$1" "$2" "$want" "$3"
+}
+
+# manifest URL FILE: fetches a manifest whose checksum sluice knows, and names the images in it as the cluster's file does.
+manifest() {
+	kept "$1" "$2" "$(awk -v url="$1" '$2 == url { print $1 }' "$SUMS")" sluice || return 1
+	[ ! -e "$PINS" ] || sed -i -f "$PINS" "$2"
 }
 
 # labels: the node's labels with commas between them: what a cloud controller would write, and the pool's own.

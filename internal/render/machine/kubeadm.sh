@@ -142,7 +142,7 @@ start_server() {
 
 network_of_pods() {
 	[ "$CNI" = flannel ] || return 0
-	fetch "https://github.com/flannel-io/flannel/releases/download/v$FLANNEL/kube-flannel.yml" /etc/sluice/flannel.yaml
+	manifest "https://raw.githubusercontent.com/flannel-io/flannel/v$FLANNEL/Documentation/kube-flannel.yml" /etc/sluice/flannel.yaml
 	sed -i "s#10\.244\.0\.0/16#$PODS#" /etc/sluice/flannel.yaml
 	kubectl apply -f /etc/sluice/flannel.yaml
 }

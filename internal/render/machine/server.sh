@@ -54,17 +54,20 @@ bind_data() {
 	done < <(binds)
 }
 
-# addon NAME: applies a driver of Azure's storage once. Its controller needs the server's identity, and so it must run here.
+# addon NAME: applies a driver of Azure's storage once. Its controller needs the server's identity, and so it must run here. A storage class that is there
+# already stays: it may be somebody's, and Kubernetes lets nobody change one.
 addon() {
-	local name=${1%%@*} version=${1##*@} part
-	[ "$(cat "$DATA/$name" 2>/dev/null)" != "$version" ] || return 0
+	local name=${1%%@*} version=${1##*@} part what
+	what=$(cat "$SUMS" "$PINS" 2>/dev/null | sha256sum)
+	[ "$(cat "$DATA/$name" 2>/dev/null)" != "$what" ] || return 0
 	local from="https://raw.githubusercontent.com/kubernetes-sigs/$name-csi-driver/$version/deploy/$version"
 	for part in "csi-$name-driver" "rbac-csi-$name-controller" "rbac-csi-$name-node" "csi-$name-controller" "csi-$name-node"; do
-		fetch "$from/$part.yaml" "/etc/sluice/$part.yaml" || return 1
+		manifest "$from/$part.yaml" "/etc/sluice/$part.yaml" || return 1
 		kubectl apply -f "/etc/sluice/$part.yaml" || return 1
 	done
 	kubectl -n kube-system patch deployment "csi-$name-controller" --type=merge --patch-file /etc/sluice/on-the-server.yaml || return 1
-	echo "$version" >"$DATA/$name"
+	kubectl get -f "/etc/sluice/class-$name.yaml" >/dev/null 2>&1 || kubectl create -f "/etc/sluice/class-$name.yaml" || return 1
+	echo "$what" >"$DATA/$name"
 }
 
 mount_data
