@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	certificates "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -22,42 +25,89 @@ const (
 	byNode  = "system:node:"
 )
 
-// mostServing is how many requests for serving certificates one pass asks Azure about.
-const mostServing = 4
+// How many requests are looked at in a pass. Of serving certificates each asks Azure.
+const (
+	mostOfAsker = 2
+	mostServing = 4 // askers
+	page        = 100
+)
 
-// decide looks at the requests for certificates that nobody has decided on yet: those by tokens of the door, and those of machines whose pools it knows.
+// decide looks at the requests for certificates that nobody has decided on yet: those by tokens of the door, and those of machines whose pools it knows. Askers
+// take turns: who floods the API server with requests keeps its own waiting.
 func (d *Door) decide(ctx context.Context, records []*record) error {
-	list, err := d.cluster.client.CertificatesV1().CertificateSigningRequests().List(ctx, metav1.ListOptions{})
+	byTokens, err := d.cluster.undecided(ctx, certificates.KubeAPIServerClientKubeletSignerName, func(s *certificates.CertificateSigningRequestSpec) bool {
+		return slices.Contains(s.Groups, tokenGroups[Kubeadm]) && strings.HasPrefix(s.Username, byToken)
+	})
 	if err != nil {
-		return fmt.Errorf("list certificate signing requests: %w", err)
+		return err
 	}
-	serving := 0
-	for i := range list.Items {
-		q := &list.Items[i]
-		if len(q.Status.Conditions) > 0 {
-			continue
-		}
-		var refused *refusal
-		var r *record
-		switch s := q.Spec; {
-		case s.SignerName == certificates.KubeAPIServerClientKubeletSignerName && slices.Contains(s.Groups, tokenGroups[Kubeadm]) && strings.HasPrefix(s.Username, byToken):
-			r = recordOf(records, strings.TrimPrefix(s.Username, byToken))
-			refused = d.client(q, r)
-		case s.SignerName == certificates.KubeletServingSignerName && strings.HasPrefix(s.Username, byNode) && serving < mostServing:
-			serving++
-			m, ours := d.host(ctx, strings.TrimPrefix(s.Username, byNode))
-			if !ours {
-				continue
+	var faults []error // of one asker none is another's
+	for _, asker := range slices.Sorted(maps.Keys(byTokens)) {
+		r := recordOf(records, strings.TrimPrefix(asker, byToken))
+		for _, q := range byTokens[asker] {
+			if err := d.conclude(ctx, q, r, d.client(q, r)); err != nil {
+				faults = append(faults, err)
+				break
 			}
-			refused = d.serving(q, m)
-		default:
-			continue
-		}
-		if err := d.conclude(ctx, q, r, refused); err != nil {
-			return err
 		}
 	}
-	return nil
+	byNodes, err := d.cluster.undecided(ctx, certificates.KubeletServingSignerName, func(s *certificates.CertificateSigningRequestSpec) bool {
+		return strings.HasPrefix(s.Username, byNode)
+	})
+	if err != nil {
+		return errors.Join(append(faults, err)...)
+	}
+	for _, asker := range d.next(slices.Sorted(maps.Keys(byNodes)), mostServing) {
+		m, ours := d.host(ctx, strings.TrimPrefix(asker, byNode))
+		if !ours {
+			continue
+		}
+		for _, q := range byNodes[asker] {
+			if err := d.conclude(ctx, q, nil, d.serving(q, m)); err != nil {
+				faults = append(faults, err)
+				break
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// next are those whose turn it is, of all in their order.
+func (d *Door) next(all []string, most int) []string {
+	d.turns.Lock()
+	defer d.turns.Unlock()
+	at, found := slices.BinarySearch(all, d.turn)
+	if found {
+		at++
+	}
+	all = slices.Concat(all[at:], all[:at])
+	if len(all) > most {
+		all = all[:most]
+	}
+	if len(all) > 0 {
+		d.turn = all[len(all)-1]
+	}
+	return all
+}
+
+// undecided are the requests to a signer that wait, some of each asker. Of a flood it holds a page at a time.
+func (c *cluster) undecided(ctx context.Context, signer string, ours func(*certificates.CertificateSigningRequestSpec) bool) (map[string][]*certificates.CertificateSigningRequest, error) {
+	all, o := map[string][]*certificates.CertificateSigningRequest{}, metav1.ListOptions{FieldSelector: "spec.signerName=" + signer, Limit: page}
+	for {
+		list, err := c.client.CertificatesV1().CertificateSigningRequests().List(ctx, o)
+		if err != nil {
+			return nil, fmt.Errorf("list certificate signing requests: %w", err)
+		}
+		for i := range list.Items {
+			q := &list.Items[i]
+			if asker := q.Spec.Username; len(q.Status.Conditions) == 0 && ours(&q.Spec) && len(all[asker]) < mostOfAsker {
+				all[asker] = append(all[asker], q.DeepCopy()) // the page itself can go
+			}
+		}
+		if o.Continue = list.Continue; o.Continue == "" {
+			return all, nil
+		}
+	}
 }
 
 func recordOf(records []*record, token string) *record {
@@ -90,7 +140,9 @@ func (d *Door) conclude(ctx context.Context, q *certificates.CertificateSigningR
 	d.metrics.certificates.WithLabelValues(signer, string(condition.Type)).Inc()
 	if refused != nil {
 		d.metrics.refusals.WithLabelValues(string(refused.code)).Inc()
-		d.o.Log.Warn("denied a certificate", "request", q.Name, "user", q.Spec.Username, "code", refused.code, "why", refused.message)
+		if d.told.may(d.told.lines, refused.code, linesPer, time.Minute) {
+			d.o.Log.Warn("denied a certificate", "request", q.Name, "user", q.Spec.Username, "code", refused.code, "why", refused.message)
+		}
 		d.event(ctx, refused.code, refused.message)
 	} else {
 		d.o.Log.Info("approved a certificate", "request", q.Name, "user", q.Spec.Username, "signer", signer)

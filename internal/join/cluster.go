@@ -128,8 +128,8 @@ func (c *cluster) give(ctx context.Context, m azure.Arrival, now time.Time, life
 	}
 	node, err := c.client.CoreV1().Nodes().Get(ctx, m.Name, metav1.GetOptions{})
 	switch {
-	case err == nil && older(node, m.Created):
-		return nil, refuse(NameTaken, "there is a node %s, older than the machine", m.Name)
+	case err == nil && !ownNode(node, m.ID, m.Created):
+		return nil, refuse(NameTaken, "there is a node %s of an earlier machine", m.Name)
 	case err == nil:
 		if fault := c.joined(ctx, r); fault != nil && r.object != nil {
 			return nil, unavailable("write the machine's record", fault)
@@ -162,9 +162,15 @@ func (c *cluster) give(ctx context.Context, m azure.Arrival, now time.Time, life
 	}, nil
 }
 
-// older says whether a node was there before its machine. Nodes know their age in whole seconds.
-func older(node *corev1.Node, created time.Time) bool {
-	return node.CreationTimestamp.Time.Before(created.Truncate(time.Second))
+// apart is how far the clocks of Azure and of the API server may be from each other.
+const apart = 5 * time.Minute
+
+// ownNode says whether a node is that of a machine, and not of an earlier one of its name. Where they are taken for one by mistake, the machine gets nothing.
+func ownNode(node *corev1.Node, machine string, created time.Time) bool {
+	if id, ok := strings.CutPrefix(node.Spec.ProviderID, "azure://"); ok && !strings.EqualFold(id, machine) {
+		return false
+	}
+	return !node.CreationTimestamp.Time.Before(created.Add(-apart))
 }
 
 // keep writes a record. It is the lock: of two who do so for one machine, one fails.

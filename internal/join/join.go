@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -91,6 +92,9 @@ type Door struct {
 	metrics    *metrics
 	told       *told
 	judging    chan struct{}
+
+	turns sync.Mutex
+	turn  string // whose requests for serving certificates were looked at last
 }
 
 // New makes a door. It asks nobody anything.
@@ -228,11 +232,12 @@ func (d *Door) judge(ctx context.Context, q request, source netip.Addr) (any, *r
 	if r != nil {
 		return nil, r
 	}
-	if r := d.challenges.use(q.Nonce); r != nil {
-		return nil, r
-	}
+	// This comes first, so that no machine fills the memory of challenges.
 	if !d.attempts.take(claims.VMID) {
 		return nil, refuse(TooManyRequests, "machine %s asks too often", claims.VMID)
+	}
+	if r := d.challenges.use(q.Nonce); r != nil {
+		return nil, r
 	}
 	m, r := d.machine(ctx, q.ResourceID, claims.VMID, source)
 	if r != nil {

@@ -66,7 +66,7 @@ var rows = map[Code]row{
 	Code(attest.Unreadable):   {http.StatusBadRequest, 0, false, "see what the machine's metadata service answers"},
 	Code(attest.BadSignature): {http.StatusForbidden, 0, false, "see who answers in the place of the machine's metadata service"},
 	Code(attest.Signer):       {http.StatusForbidden, 0, false, "see who answers in the place of the machine's metadata service"},
-	Code(attest.Expired):      {http.StatusForbidden, 0, true, "see to the clock of the door's machine"},
+	Code(attest.Expired):      {http.StatusServiceUnavailable, 30 * time.Second, true, "see to the clock of the door's machine"},
 	Code(attest.Nonce):        {http.StatusServiceUnavailable, 5 * time.Second, false, "ask for another challenge"},
 	Code(attest.Subscription): {http.StatusForbidden, 0, false, "make the machine in the cluster's subscription"},
 	Code(attest.Chain):        {http.StatusForbidden, 0, true, "give the certificates of Azure's issuers with --attest-certificates, or let them be fetched (--attest-aia)"},

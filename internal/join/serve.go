@@ -36,7 +36,7 @@ func (d *Door) Serve(ctx context.Context, l net.Listener, certificate tls.Certif
 		Handler: d, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: patience + 10*time.Second, IdleTimeout: 10 * time.Second,
 		MaxHeaderBytes: 8 << 10, ErrorLog: log.New(io.Discard, "", 0), // strangers would fill the log
 	}
-	l = tls.NewListener(newCrowd(l), &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
+	l = tls.NewListener(newCrowd(l, d.o.Now), &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()
 	defer func() { _ = s.Close() }()
@@ -49,7 +49,9 @@ func (d *Door) Serve(ctx context.Context, l net.Listener, certificate tls.Certif
 		case err := <-ended:
 			return fmt.Errorf("serve %s: %w", l.Addr(), err)
 		case <-timer.C:
-			busy, err := d.Step(ctx)
+			pass, cancel := context.WithTimeout(ctx, patience) // an API server may take connections and answer nothing
+			busy, err := d.Step(pass)
+			cancel()
 			if err != nil && ctx.Err() == nil {
 				d.o.Log.Warn("tokens and certificates are not all looked after", "err", err)
 			}
@@ -62,22 +64,30 @@ func (d *Door) Serve(ctx context.Context, l net.Listener, certificate tls.Certif
 	}
 }
 
-// How many connections there may be.
+// How many connections there may be. Where half of all are taken, an address gets no more than a machine needs: some addresses with all that they may have
+// keep nobody out.
 const (
-	mostConnections = 512
+	mostConnections = 1024
 	mostOfOne       = 16
+	mostWhenHalf    = 2
 )
+
+// ofConnections is how often one address may connect. A handshake costs more than most requests.
+var ofConnections = rate{perSecond: 4, burst: 32}
 
 // crowd closes connections above the limits at once: of all, and of one address.
 type crowd struct {
 	net.Listener
+	rates *rates[netip.Addr]
 
 	mu  sync.Mutex
 	all int
 	of  map[netip.Addr]int
 }
 
-func newCrowd(l net.Listener) *crowd { return &crowd{Listener: l, of: map[netip.Addr]int{}} }
+func newCrowd(l net.Listener, now func() time.Time) *crowd {
+	return &crowd{Listener: l, rates: newRates[netip.Addr](ofConnections, now), of: map[netip.Addr]int{}}
+}
 
 // Accept implements [net.Listener].
 func (c *crowd) Accept() (net.Conn, error) {
@@ -88,8 +98,9 @@ func (c *crowd) Accept() (net.Conn, error) {
 		}
 		at, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
 		source := at.Addr().Unmap()
+		often := !c.rates.take(source)
 		c.mu.Lock()
-		full := c.all >= mostConnections || c.of[source] >= mostOfOne
+		full := often || c.all >= mostConnections || c.of[source] >= mostOfOne || c.all >= mostConnections/2 && c.of[source] >= mostWhenHalf
 		if !full {
 			c.all++
 			c.of[source]++

@@ -17,11 +17,11 @@ import (
 const goneAfter = 2 * time.Minute
 
 // Step is one pass over what the door has given: it decides on requests for certificates, and ends tokens whose machine is a node, whose time is over or whose machine is
-// gone. It never waits. Busy says that there is a token to be watched. Several replicas may do it at once.
+// gone. It never waits. Busy says that there is a token to be watched, or may be. Several replicas may do it at once.
 func (d *Door) Step(ctx context.Context) (busy bool, err error) {
 	records, err := d.cluster.records(ctx)
 	if err != nil {
-		return false, d.fault(ctx, err)
+		return true, d.fault(ctx, err)
 	}
 	var faults []error
 	if err := d.decide(ctx, records); err != nil {
@@ -54,7 +54,7 @@ func (d *Door) follow(ctx context.Context, r *record) error {
 	if r.token != "" {
 		node, err := d.cluster.client.CoreV1().Nodes().Get(ctx, r.node, metav1.GetOptions{})
 		switch {
-		case err == nil && !older(node, r.created):
+		case err == nil && ownNode(node, r.machine, r.created):
 			d.o.Log.Info("a machine has joined: its token ends", "node", r.node, "token", r.token)
 			return d.cluster.joined(ctx, r)
 		case err != nil && !apierrors.IsNotFound(err):

@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,6 +50,7 @@ const subscription = "00000000-0000-0000-0000-000000000001"
 type plane struct {
 	config *rest.Config
 	admin  kubernetes.Interface
+	seen   sync.Map // the codes of refusals that somebody got
 }
 
 func newPlane(t *testing.T) *plane {
@@ -283,6 +285,7 @@ func (m *machine) joins() said {
 
 func (m *machine) refused(s said, code join.Code) {
 	m.w.t.Helper()
+	m.w.seen.Store(s.Code, true)
 	if s.Code != string(code) || s.status < 400 || s.Token != "" || s.Message == "" {
 		m.w.t.Errorf("%s got %+v, want %s", m.Name, s, code)
 	}
@@ -301,19 +304,28 @@ func (w *world) bearer(s said) *kubernetes.Clientset {
 // csr asks for a certificate and lets the door decide.
 func (w *world) csr(client kubernetes.Interface, signer string, usages []certificates.KeyUsage, request *x509.CertificateRequest) (*certificates.CertificateSigningRequest, *ecdsa.PrivateKey) {
 	w.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	w.must(err)
-	der, err := x509.CreateCertificateRequest(rand.Reader, request, key)
-	w.must(err)
+	text, key := w.requestOf(request)
 	q, err := client.CertificatesV1().CertificateSigningRequests().Create(w.t.Context(), &certificates.CertificateSigningRequest{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "csr-"},
-		Spec:       certificates.CertificateSigningRequestSpec{Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), SignerName: signer, Usages: usages},
+		Spec:       certificates.CertificateSigningRequestSpec{Request: text, SignerName: signer, Usages: usages},
 	}, metav1.CreateOptions{})
 	w.must(err)
 	w.step()
 	q, err = w.admin.CertificatesV1().CertificateSigningRequests().Get(w.t.Context(), q.Name, metav1.GetOptions{})
 	w.must(err)
+	_, why := decided(q)
+	w.seen.Store(why, true)
 	return q, key
+}
+
+// requestOf is a request for a certificate in PEM, with a key that was made for it.
+func (w *world) requestOf(request *x509.CertificateRequest) ([]byte, *ecdsa.PrivateKey) {
+	w.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	w.must(err)
+	der, err := x509.CreateCertificateRequest(rand.Reader, request, key)
+	w.must(err)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), key
 }
 
 func (w *world) step() {
