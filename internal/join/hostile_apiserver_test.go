@@ -13,6 +13,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -342,4 +343,23 @@ func hurry(t *testing.T, p *plane) {
 		t.Errorf("%d of %d connections are refused", refused, often)
 	}
 	w.machine(0).joins()
+}
+
+// capitals has a machine whose computer name is written so.
+func capitals(t *testing.T, p *plane) {
+	w := p.newWorld(t, "capitals", 0, func(o *join.Options) { o.Pools = nil })
+	w.must(w.sim.AddScaleSet(azuresim.ScaleSet{
+		Subscription: subscription, ResourceGroup: "Farm", Name: "Upper", ComputerNamePrefix: "UPPER", Location: "westeurope", Size: "Standard_D4s_v5", Capacity: 1,
+	}))
+	m := w.called("Upper_0")
+	s := m.joins()
+	if s.Node != strings.ToLower(m.ComputerName) || s.Node == m.ComputerName {
+		t.Fatalf("computer %s is to be node %s", m.ComputerName, s.Node)
+	}
+	for name, want := range map[string]string{m.ComputerName: "Denied", s.Node: "Approved"} {
+		q, _ := w.csr(w.bearer(s), certificates.KubeAPIServerClientKubeletSignerName, clientUsages, &x509.CertificateRequest{Subject: subject(name)})
+		if is, why := decided(q); is != want {
+			t.Errorf("a certificate for %s is %q %s, want %s", name, is, why, want)
+		}
+	}
 }
