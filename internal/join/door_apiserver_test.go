@@ -58,6 +58,7 @@ func TestJoinByProof(t *testing.T) {
 		"a flood of requests keeps nobody else waiting":     certificateFlood,
 		"silent connections keep nobody out":                silence,
 		"hurried connections keep nobody out":               hurry,
+		"who waits for certificates keeps nobody out":       issuersAwaited,
 		"a computer in capitals is a node in small letters": capitals,
 	}
 	for name, play := range plays {

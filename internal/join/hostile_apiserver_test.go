@@ -157,6 +157,50 @@ func crowded(t *testing.T, p *plane) {
 	}
 }
 
+// issuersAwaited has 300 documents by nobody's signers come while certificates of issuers cannot be fetched. A machine whose issuer is known joins meanwhile.
+func issuersAwaited(t *testing.T, p *plane) {
+	const all, most = 300, 256
+	stranger, err := azuresim.NewAttestor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := make(chan struct{})
+	w := p.newWorld(t, "awaited", 1, func(o *join.Options) {
+		o.Transport = roundTripper(func(*http.Request) (*http.Response, error) {
+			<-open
+			return nil, errors.New("no way out")
+		})
+	})
+	known, err := w.sim.AttestationCertificates()
+	w.must(err)
+	w.options.Intermediates = known
+	w.open()
+	foreign := &azuresim.Server{Now: w.now, Attestation: stranger, Seed: 1}
+	w.must(foreign.AddScaleSet(azuresim.ScaleSet{Subscription: subscription, ResourceGroup: "Farm", Name: "strange", Location: "westeurope", Size: "Standard_D4s_v5", Capacity: 1}))
+	own := w.sim
+	answers := make(chan said, all)
+	for n := range all {
+		m := w.at127(foreign.Machines()[0], fmt.Sprintf("127.230.%d.%d", n/200, n%200+1))
+		nonce := m.challenge()
+		w.sim = foreign
+		document := m.document(nonce)
+		w.sim = own
+		go func() {
+			var s said
+			defer func() { answers <- s }()
+			s = m.ask(nonce, m.ID, document)
+		}()
+	}
+	for range all - most {
+		(&machine{w: w}).refused(<-answers, join.IssuerUnavailable)
+	}
+	w.machine(0).joins()
+	close(open)
+	for range most {
+		(&machine{w: w}).refused(<-answers, join.IssuerUnavailable)
+	}
+}
+
 // clocks has the door's clock three minutes off. Machines wait until somebody has mended it.
 func clocks(t *testing.T, p *plane) {
 	w := p.newWorld(t, "clock", 2)

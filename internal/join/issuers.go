@@ -27,8 +27,9 @@ const (
 	fetchWithin     = 5 * time.Second
 	keepGood        = 24 * time.Hour
 	keepBad         = 5 * time.Minute
-	mostIssuers     = 64 // that are remembered, good and bad
-	fetchesPer      = 20 // in a minute
+	mostIssuers     = 64             // that are remembered, good and bad
+	fetchesPer      = 20             // in a minute
+	mostWait        = mostAtOnce / 2 // for what is fetched: all others go on
 )
 
 // issuers fetches the certificates between a signer and a root, each where the one below it says (AIA), and only at Microsoft's.
@@ -37,7 +38,10 @@ type issuers struct {
 	client *http.Client
 	now    func() time.Time
 
-	mu      sync.Mutex // held while one is fetched: others wait for what it brings
+	waiting  chan struct{} // a place for each who waits
+	fetching chan struct{} // one is fetched at a time: others wait for what it brings
+
+	mu      sync.Mutex
 	known   map[string]fetched
 	fetches []time.Time
 }
@@ -58,7 +62,7 @@ func newIssuers(o Options) *issuers {
 		Transport: transport, Timeout: fetchWithin,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return &issuers{base: strings.TrimSuffix(o.IssuersFrom, "/"), client: client, now: o.Now, known: map[string]fetched{}}
+	return &issuers{base: strings.TrimSuffix(o.IssuersFrom, "/"), client: client, now: o.Now, known: map[string]fetched{}, waiting: make(chan struct{}, mostWait), fetching: make(chan struct{}, 1)}
 }
 
 // file is the name of a certificate at Microsoft's.
@@ -82,8 +86,6 @@ func fileOf(c *x509.Certificate) string {
 func (i *issuers) fetch(ctx context.Context, c *x509.Certificate) (all []*x509.Certificate, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchWithin)
 	defer cancel()
-	i.mu.Lock()
-	defer i.mu.Unlock()
 	for range mostHops {
 		name := fileOf(c)
 		if name == "" {
@@ -104,12 +106,57 @@ func (i *issuers) fetch(ctx context.Context, c *x509.Certificate) (all []*x509.C
 	return all, nil
 }
 
-// one is a certificate by its file. One that has not signed what names it may have got a successor of its name. issuers.mu is held.
+// one is a certificate by its file.
 func (i *issuers) one(ctx context.Context, name string, below *x509.Certificate) (*x509.Certificate, error) {
-	now := i.now()
-	if f, ok := i.known[name]; ok && now.Before(f.until) && (f.fault != nil || now.Sub(f.at) < keepBad || below.CheckSignatureFrom(f.certificate) == nil) {
+	if f, ok := i.remembered(name, below); ok {
 		return f.certificate, f.fault
 	}
+	select {
+	case i.waiting <- struct{}{}:
+		defer func() { <-i.waiting }()
+	default:
+		return nil, fmt.Errorf("%d requests wait for certificates already", mostWait)
+	}
+	select {
+	case i.fetching <- struct{}{}:
+		defer func() { <-i.fetching }()
+	case <-ctx.Done():
+		return nil, errors.New("others are fetched")
+	}
+	if f, ok := i.remembered(name, below); ok {
+		return f.certificate, f.fault
+	}
+	if err := i.mayFetch(); err != nil {
+		return nil, err
+	}
+	c, err := i.get(ctx, name)
+	keep := keepGood
+	if err != nil {
+		keep = keepBad
+	}
+	if ctx.Err() == nil || err == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		now := i.now()
+		i.known[name] = fetched{c, err, now, now.Add(keep)}
+	}
+	return c, err
+}
+
+// remembered is what came of the last fetch. A certificate that has not signed what names it may have got a successor of its name.
+func (i *issuers) remembered(name string, below *x509.Certificate) (fetched, bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	now := i.now()
+	f, ok := i.known[name]
+	return f, ok && now.Before(f.until) && (f.fault != nil || now.Sub(f.at) < keepBad || below.CheckSignatureFrom(f.certificate) == nil)
+}
+
+// mayFetch counts a fetch, or says why there is none.
+func (i *issuers) mayFetch() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	now := i.now()
 	for n, f := range i.known {
 		if !now.Before(f.until) {
 			delete(i.known, n)
@@ -119,18 +166,10 @@ func (i *issuers) one(ctx context.Context, name string, below *x509.Certificate)
 		i.fetches = i.fetches[1:]
 	}
 	if len(i.fetches) >= fetchesPer || len(i.known) >= mostIssuers {
-		return nil, fmt.Errorf("%d certificates were fetched in the last minute (limit %d)", len(i.fetches), fetchesPer)
+		return fmt.Errorf("%d certificates were fetched in the last minute (limit %d)", len(i.fetches), fetchesPer)
 	}
 	i.fetches = append(i.fetches, now)
-	c, err := i.get(ctx, name)
-	keep := keepGood
-	if err != nil {
-		keep = keepBad
-	}
-	if ctx.Err() == nil || err == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		i.known[name] = fetched{c, err, now, now.Add(keep)}
-	}
-	return c, err
+	return nil
 }
 
 func (i *issuers) get(ctx context.Context, name string) (*x509.Certificate, error) {
