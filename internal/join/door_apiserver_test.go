@@ -58,6 +58,7 @@ func TestJoinByProof(t *testing.T) {
 		"a flood of requests keeps nobody else waiting":     certificateFlood,
 		"silent connections keep nobody out":                silence,
 		"hurried connections keep nobody out":               hurry,
+		"a machine that asks too often keeps its challenge": tooOften,
 		"who waits for certificates keeps nobody out":       issuersAwaited,
 		"a computer in capitals is a node in small letters": capitals,
 	}

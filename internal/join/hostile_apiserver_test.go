@@ -407,3 +407,22 @@ func capitals(t *testing.T, p *plane) {
 		}
 	}
 }
+
+// tooOften has pods ask with their machine's documents until nobody is asked about it any more. What was refused so is not used up: the memory of challenges is for
+// those that were judged.
+func tooOften(t *testing.T, p *plane) {
+	w := p.newWorld(t, "often", 1)
+	w.sim.Throttle = false
+	m := w.machine(0)
+	for n := range 10 {
+		pod := w.at127(m.MachineState, fmt.Sprintf("127.240.0.%d", n+1))
+		pod.refused(pod.join(), join.AddressOther)
+	}
+	nonce := m.challenge()
+	document := m.document(nonce)
+	m.refused(m.ask(nonce, m.ID, document), join.TooManyRequests)
+	w.ahead += 30 * time.Second
+	if s := m.ask(nonce, m.ID, document); s.status != http.StatusOK {
+		t.Errorf("it is refused: %+v", s)
+	}
+}

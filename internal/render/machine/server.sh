@@ -58,7 +58,7 @@ bind_data() {
 # already stays: it may be somebody's, and Kubernetes lets nobody change one.
 addon() {
 	local name=${1%%@*} version=${1##*@} part what
-	what=$(cat "$SUMS" "$PINS" 2>/dev/null | sha256sum)
+	what=$({ cat "$SUMS" "$PINS" 2>/dev/null || true; } | sha256sum)
 	[ "$(cat "$DATA/$name" 2>/dev/null)" != "$what" ] || return 0
 	local from="https://raw.githubusercontent.com/kubernetes-sigs/$name-csi-driver/$version/deploy/$version"
 	for part in "csi-$name-driver" "rbac-csi-$name-controller" "rbac-csi-$name-node" "csi-$name-controller" "csi-$name-node"; do
