@@ -361,7 +361,7 @@ func (e *estate) losesDisks() {
 		case used[strings.ToLower(d.ID)], text(d.body, "properties.osType") != "":
 		case d.tags["kubernetes.io-created-for-pvc-name"] != "" || strings.HasPrefix(d.Resource.Name(), "kubernetes-dynamic-") || strings.HasPrefix(d.Resource.Name(), "pvc-"):
 			volumes = append(volumes, d.Name())
-		default:
+		case text(d.body, "managedBy") == "": // else it is a data disk of a machine, of which other sentences are
 			others = append(others, d.Name())
 		}
 	}
