@@ -223,7 +223,10 @@ func readEstate(ctx context.Context, c Cloud, group string) (*estate, error) {
 			}
 		}
 	}
-	return e, e.readAround(ctx)
+	if err := e.readAround(ctx); err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // sort puts what was read where it belongs.

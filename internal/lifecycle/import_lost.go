@@ -435,7 +435,7 @@ func (e *estate) losesRules() {
 	for _, group := range e.kind("Microsoft.Network/networkSecurityGroups") {
 		var names []string
 		for _, rule := range objects(group.body, "properties.securityRules") {
-			if from, _ := reach(rule); len(from) == 0 && !strings.HasPrefix(text(rule, "name"), "k8s-azure-lb_") {
+			if len(reach(rule)) == 0 && !strings.HasPrefix(text(rule, "name"), "k8s-azure-lb_") {
 				names = append(names, text(rule, "name"))
 			}
 		}
