@@ -6,11 +6,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -203,6 +205,24 @@ func TestAMachineSignsInAsOnAppService(t *testing.T) {
 		if resp.StatusCode != want || (want == http.StatusOK) != strings.Contains(string(body), "access_token") {
 			t.Errorf("header %q: %d %s", header, resp.StatusCode, body)
 		}
+	}
+}
+
+// TestAProgramAnswersRunCommands has a script go in and its output come out, whatever it ends with.
+func TestAProgramAnswersRunCommands(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "agent")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho on ${1##*/}\nexec sh\n"), 0o700); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	stdout, stderr, err := agent(t.Context(), program)(t.Context(), "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/virtualMachines/server-0", []string{"echo hello", "echo no >&2; exit 3"})
+	var ended *exec.ExitError
+	if stdout != "on server-0\nhello\n" || stderr != "no\n" || !errors.As(err, &ended) || ended.ExitCode() != 3 {
+		t.Errorf("%q, %q, %v", stdout, stderr, err)
+	}
+	over, end := context.WithCancel(t.Context())
+	end()
+	if _, _, err := agent(over, program)(t.Context(), "m", []string{"sleep 100"}); err == nil {
+		t.Error("a script outlives the server")
 	}
 }
 

@@ -65,6 +65,7 @@ what happened, inject faults, and do what people and other software do behind a 
 	f.StringVar(&o.dir, "dir", "", "`directory` for the CA, the certificate and the files for clients, kept for the next start; empty: a temporary one")
 	f.StringArrayVar(&o.metadata, "metadata", nil, "`address=machine`: serve a machine's instance metadata there; may be repeated")
 	f.StringArrayVar(&o.identity, "identity", nil, "`address=machine`: serve a machine's identities as App Service does; may be repeated")
+	f.StringVar(&o.run, "run-command", "", "`program` that answers run commands: its argument is the id of the machine, its input the script; empty: no machine has an agent that answers")
 	f.StringVar(&o.control, "control", defaultControl(), "loopback `address` of the control interface, which has no authentication")
 	f.Uint64Var(&o.seed, "seed", 0, "what all chance depends on; 0: that of the world file")
 	f.Float64Var(&o.speed, "speed", 1, "how many times as fast as yours the clock of this Azure runs; more than 1 accepts expired tokens")

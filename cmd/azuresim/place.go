@@ -110,7 +110,7 @@ func (p place) describe(out io.Writer) {
 	fmt.Fprintf(out, `
 az, in a shell of its own:
   export AZURE_CONFIG_DIR=$(mktemp -d) REQUESTS_CA_BUNDLE=%[2]s AZURE_CORE_INSTANCE_DISCOVERY=false AZURE_CORE_COLLECT_TELEMETRY=no
-  az cloud register -n azuresim --profile 2020-09-01-hybrid --endpoint-resource-manager %[1]s --endpoint-active-directory %[1]s/adfs --endpoint-active-directory-resource-id %[1]s --endpoint-active-directory-graph-resource-id %[1]s --endpoint-management %[1]s --endpoint-gallery %[1]s --endpoint-vm-image-alias-doc %[1]s/aliases.json
+  az cloud register -n azuresim --profile 2020-09-01-hybrid --endpoint-resource-manager %[1]s --endpoint-active-directory %[1]s/adfs --endpoint-active-directory-resource-id %[1]s --endpoint-active-directory-graph-resource-id %[1]s --endpoint-management %[1]s --endpoint-gallery %[1]s --endpoint-vm-image-alias-doc %[1]s/aliases.json --suffix-keyvault-dns .vault.azure.net
   az cloud set -n azuresim && az login --service-principal -u %[3]s -p %[4]s --tenant %[5]s
   az vmss list -o table
 

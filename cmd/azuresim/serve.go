@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	_ "embed"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"time"
@@ -33,6 +35,7 @@ type options struct {
 	dir      string
 	metadata []string
 	identity []string
+	run      string
 	control  string
 	seed     uint64
 	speed    float64
@@ -80,6 +83,9 @@ func serve(ctx context.Context, o options, out io.Writer) error {
 	azure, world, err := o.load(c)
 	if err != nil {
 		return err
+	}
+	if o.run != "" {
+		azure.Run = agent(ctx, o.run)
 	}
 	dir := o.dir
 	if dir == "" {
@@ -149,6 +155,21 @@ func serve(ctx context.Context, o options, out io.Writer) error {
 	<-ctx.Done()
 	fmt.Fprintf(out, "azuresim: stopped after %d requests\n", requests(azure))
 	return nil
+}
+
+// agent is a program in the place of the agents of all machines. It ends with the server.
+func agent(serving context.Context, program string) func(context.Context, string, []string) (string, string, error) {
+	return func(ctx context.Context, machine string, script []string) (string, string, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(serving, cancel)()
+		var stdout, stderr bytes.Buffer
+		cmd := exec.CommandContext(ctx, program, machine) //nolint:gosec // whoever starts the simulator names it
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(strings.Join(script, "\n")+"\n"), &stdout, &stderr
+		cmd.WaitDelay = time.Second // what the script started may hold its output open
+		err := cmd.Run()
+		return stdout.String(), stderr.String(), err
+	}
 }
 
 func requests(s *azuresim.Server) (n int) {

@@ -22,6 +22,7 @@ var vaultName = regexp.MustCompile(`^[a-zA-Z](-?[a-zA-Z0-9]){2,23}$`)
 const vaultsPath = "/subscriptions/{subscription}/providers/Microsoft.KeyVault"
 
 var vaultPatterns = []pattern{
+	{"LIST", "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.KeyVault/vaults", "vaults", listOpaque},
 	{"POST", vaultsPath + "/checkNameAvailability", "vaults/checkNameAvailability", checkVaultName},
 	{"LIST", vaultsPath + "/deletedVaults", "deletedVaults", listDeletedVaults},
 	{"GET", vaultsPath + "/locations/{location}/deletedVaults/{name}", "deletedVaults", getDeletedVault},

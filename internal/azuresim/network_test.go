@@ -149,6 +149,7 @@ func TestTheNetworkIsDeletedInItsOrder(t *testing.T) {
 	in := func(kind, name string) string { return networkProvider + kind + "/" + name }
 	id := func(path string) string { return fmt.Sprintf(`{"id":%q}`, path) }
 	a.do("PUT", in("networkSecurityGroups", "nodes"), `{"location":"westeurope","properties":{"securityRules":[{"name":"ssh","properties":{"priority":100}}]}}`, 201, "")
+	a.do("GET", strings.Replace(in("networkSecurityGroups", "nodes"), "Microsoft.Network/", "Microsoft.Network//", 1), "", 200, "")
 	a.do("PUT", in("routeTables", "routes"), `{"location":"westeurope","properties":{}}`, 201, "")
 	a.do("PUT", in("publicIPAddresses", "out"), address, 201, "")
 	a.do("PUT", in("natGateways", "out"), `{"location":"westeurope","properties":{"publicIpAddresses":[`+id(in("publicIPAddresses", "out"))+`]}}`, 201, "")

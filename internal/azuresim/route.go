@@ -85,10 +85,13 @@ var locationPatterns = []pattern{
 	{"LIST", wholePath + "/locations/{location}/usages", "usages", listUsages},
 }
 
+// noParent is an empty segment behind a provider's name, which Resource Manager passes over: az asks so whether something without a parent is there.
+var noParent = regexp.MustCompile(`(?i)(/providers/[^/]+)//`)
+
 // match routes a request. A path nobody knows is a 404 with an empty handler; a
 // known path with a foreign method is a 405.
 func match(r *http.Request) (route, *problem) {
-	segments := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	segments := strings.Split(strings.Trim(noParent.ReplaceAllString(r.URL.Path, "$1/"), "/"), "/")
 	wrongMethod := false
 	for _, p := range rows[len(segments)] {
 		found, ok := p.take(segments)

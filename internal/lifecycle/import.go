@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -175,7 +176,6 @@ var whole = map[string]string{
 	"microsoft.network/networksecuritygroups": networkVersion,
 	"microsoft.network/loadbalancers":         networkVersion,
 	"microsoft.network/routetables":           networkVersion,
-	"microsoft.compute/disks":                 diskVersion,
 }
 
 // networkVersion is that of Microsoft.Network.
@@ -198,7 +198,9 @@ func readEstate(ctx context.Context, c Cloud, group string) (*estate, error) {
 		e.all = append(e.all, r)
 		there[strings.ToLower(Resource{r.ID}.Kind())] = true
 	}
-	for _, kind := range []struct{ kind, version string }{{kindVM, computeVersion}, {kindSet, computeVersion}, {kindNIC, networkVersion}} {
+	for _, kind := range []struct{ kind, version string }{
+		{kindVM, computeVersion}, {kindSet, computeVersion}, {kindNIC, networkVersion}, {kindDisk, diskVersion},
+	} {
 		if !there[strings.ToLower(kind.kind)] {
 			continue
 		}
@@ -221,7 +223,10 @@ func readEstate(ctx context.Context, c Cloud, group string) (*estate, error) {
 			}
 		}
 	}
-	return e, e.readAround(ctx)
+	if err := e.readAround(ctx); err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // sort puts what was read where it belongs.
@@ -232,6 +237,8 @@ func (e *estate) sort(t thing) {
 		e.sets = append(e.sets, t)
 	case strings.EqualFold(t.Kind(), kindNIC):
 		e.interfaces[low] = t
+	case strings.EqualFold(t.Kind(), kindDisk):
+		e.others[low] = t
 	case t.text("properties.virtualMachineScaleSet.id") != "":
 		e.members[low] = t
 	default:
@@ -281,34 +288,50 @@ func unauthorized(err error) bool {
 	return errors.As(err, &e) && e.Kind == cloud.Unauthorized
 }
 
-// readAround reads what machines name and what may be in another group: their subnets, and the security groups of those.
+// readAround reads what machines and sets name and what may be in another group: interfaces, subnets, and what these name.
 func (e *estate) readAround(ctx context.Context) error {
-	subnets := map[string]bool{}
-	for _, nic := range e.interfaces {
-		for _, ip := range objects(nic.body, "properties.ipConfigurations") {
-			subnets[text(ip, "properties.subnet.id")] = true
+	var nics []map[string]any
+	for _, m := range e.machines {
+		for _, ref := range objects(m.body, "properties.networkProfile.networkInterfaces") {
+			id := text(ref, "id")
+			if _, done := e.interfaces[strings.ToLower(id)]; done || id == "" {
+				continue
+			}
+			if err := e.read(ctx, id, networkVersion); err != nil {
+				return err
+			}
+			e.interfaces[strings.ToLower(id)] = e.others[strings.ToLower(id)]
 		}
+	}
+	for _, nic := range e.interfaces {
+		nics = append(nics, nic.body)
 	}
 	for _, set := range e.sets {
-		for _, nic := range objects(set.profile(), "networkProfile.networkInterfaceConfigurations") {
-			for _, ip := range objects(nic, "properties.ipConfigurations") {
-				subnets[text(ip, "properties.subnet.id")] = true
-			}
+		nics = append(nics, e.interfacesOf(set)...)
+	}
+	more := map[string]bool{} // ids
+	for _, nic := range nics {
+		more[text(nic, "properties.networkSecurityGroup.id")] = true
+		for _, ip := range objects(nic, "properties.ipConfigurations") {
+			more[text(ip, "properties.subnet.id")] = true
 		}
 	}
-	delete(subnets, "")
-	for id := range subnets {
-		if err := e.read(ctx, id, networkVersion); err != nil {
-			return err
-		}
-		subnet := e.others[strings.ToLower(id)]
-		for _, part := range []string{"networkSecurityGroup", "routeTable"} {
-			if of := subnet.text("properties." + part + ".id"); of != "" {
-				if err := e.read(ctx, of, networkVersion); err != nil {
-					return err
-				}
+	for len(more) > 0 {
+		next := map[string]bool{}
+		for _, id := range slices.Sorted(maps.Keys(more)) {
+			if id == "" {
+				continue
+			}
+			if err := e.read(ctx, id, networkVersion); err != nil {
+				return err
+			}
+			of := e.others[strings.ToLower(id)]
+			for _, part := range []string{"networkSecurityGroup", "routeTable"} { // of subnets: groups and tables have none
+				next[of.text("properties."+part+".id")] = true
 			}
 		}
+		delete(next, "")
+		more = next
 	}
 	slices.Sort(e.unread)
 	return nil

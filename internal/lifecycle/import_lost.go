@@ -361,7 +361,7 @@ func (e *estate) losesDisks() {
 		case used[strings.ToLower(d.ID)], text(d.body, "properties.osType") != "":
 		case d.tags["kubernetes.io-created-for-pvc-name"] != "" || strings.HasPrefix(d.Resource.Name(), "kubernetes-dynamic-") || strings.HasPrefix(d.Resource.Name(), "pvc-"):
 			volumes = append(volumes, d.Name())
-		default:
+		case text(d.body, "managedBy") == "": // else it is a data disk of a machine, of which other sentences are
 			others = append(others, d.Name())
 		}
 	}
@@ -435,7 +435,7 @@ func (e *estate) losesRules() {
 	for _, group := range e.kind("Microsoft.Network/networkSecurityGroups") {
 		var names []string
 		for _, rule := range objects(group.body, "properties.securityRules") {
-			if from, _ := reach(rule); len(from) == 0 && !strings.HasPrefix(text(rule, "name"), "k8s-azure-lb_") {
+			if len(reach(rule)) == 0 && !strings.HasPrefix(text(rule, "name"), "k8s-azure-lb_") {
 				names = append(names, text(rule, "name"))
 			}
 		}

@@ -16,7 +16,7 @@ func (e *estate) flexible(set thing) bool {
 	return strings.EqualFold(set.text("properties.orchestrationMode"), "Flexible")
 }
 
-func (e *estate) writePools(p *page, name, image string) {
+func (e *estate) writePools(p *page, image string) {
 	p.line("")
 	prefix, fits := e.prefix()
 	taken := map[string]bool{"server": true, "network": true}

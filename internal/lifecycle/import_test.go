@@ -117,6 +117,7 @@ func TestAGroupOfOthersBecomesAFile(t *testing.T) {
 			}
 			if len(got.Wrong) == 0 {
 				filled := blank.ReplaceAllString(got.Text, "$1$2")
+				filled = strings.Replace(filled, "ssh-ed25519 AAAA... you@example", w.File.SSH.PublicKey, 1)
 				if _, problems := clusterfile.Parse([]byte(filled)); len(problems) > 0 {
 					t.Errorf("filled in as it says it is no cluster file: %v\n%s", problems.Err(), filled)
 				}

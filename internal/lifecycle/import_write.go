@@ -35,7 +35,7 @@ func (e *estate) write() Imported {
 	e.writeDistribution(body, image)
 	e.writeNetwork(body, server)
 	e.writeServer(body, server)
-	e.writePools(body, name, image)
+	e.writePools(body, image)
 	body.line("")
 	body.line("sluice:")
 	body.blank("sluice.image", "  ", "image", "registry.example/sluice:v0.1.0", "image of sluice, as your registry has it")
@@ -439,7 +439,7 @@ func (e *estate) allowed(server thing) (all []string) {
 	}
 	for _, id := range groups {
 		for _, rule := range objects(e.others[strings.ToLower(id)].body, "properties.securityRules") {
-			from, _ := reach(rule)
+			from := reach(rule)
 			all = append(all, from...)
 		}
 	}
@@ -447,11 +447,11 @@ func (e *estate) allowed(server thing) (all []string) {
 	return slices.Compact(all)
 }
 
-// reach are the IPv4 ranges from which a rule lets SSH or the API server be reached. It is false for a rule that says something else.
-func reach(rule map[string]any) (from []string, ok bool) {
+// reach are the IPv4 ranges from which a rule lets SSH or the API server be reached; none of a rule that says something else.
+func reach(rule map[string]any) (from []string) {
 	ports := portsOf(rule)
 	if !allows(rule) || !slices.Contains(ports, "22") && !slices.Contains(ports, apiPort) {
-		return nil, false
+		return nil
 	}
 	sources := texts(rule, "properties.sourceAddressPrefixes")
 	if one := text(rule, "properties.sourceAddressPrefix"); one != "" {
@@ -468,7 +468,7 @@ func reach(rule map[string]any) (from []string, ok bool) {
 			from = append(from, p.Masked().String())
 		}
 	}
-	return from, true
+	return from
 }
 
 func (e *estate) writeIdentity(p *page, server thing) {
