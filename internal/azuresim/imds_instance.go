@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,7 +92,9 @@ func (c computer) storage(q *request) map[string]any {
 		temporary = k.ResourceDiskGB * 1024
 	}
 	data := []any{}
-	for _, d := range asList(dig(c.profile(), "storageProfile", "dataDisks")) {
+	disks := asList(dig(c.profile(), "storageProfile", "dataDisks"))
+	disks = append(slices.Clone(disks), asList(c.instance.storageWire(nil)["dataDisks"])...)
+	for _, d := range disks {
 		data = append(data, map[string]any{
 			"lun": leaf(d, "lun"), "name": leaf(d, "name"), "diskSizeGB": leaf(d, "diskSizeGB"),
 			"caching": leaf(d, "caching"), "createOption": leaf(d, "createOption"),
@@ -175,10 +178,14 @@ func (c computer) document(q *request) map[string]any {
 		"vmSize":                     c.size,
 		"zone":                       c.zone,
 	}
+	prefix, known := q.server.subnetPrefix(c.instance.subnet())
+	if !known {
+		prefix = netip.MustParsePrefix("10.0.0.0/8")
+	}
 	network := map[string]any{"interface": []any{map[string]any{
 		"ipv4": map[string]any{
-			"ipAddress": []any{map[string]any{"privateIpAddress": c.ip, "publicIpAddress": ""}},
-			"subnet":    []any{map[string]any{"address": "10.0.0.0", "prefix": "8"}},
+			"ipAddress": []any{map[string]any{"privateIpAddress": c.ip, "publicIpAddress": q.server.publicAddressOf(c.instance)}},
+			"subnet":    []any{map[string]any{"address": prefix.Addr().String(), "prefix": strconv.Itoa(prefix.Bits())}},
 		},
 		"ipv6":       map[string]any{"ipAddress": []any{}},
 		"macAddress": mac(c.ip),

@@ -84,7 +84,7 @@ func (s *Server) birth(ss *scaleSet, now time.Time) *instance {
 	i := &instance{
 		resource: resource{ss.subscription, ss.group, "", ss.location},
 		set:      ss, number: number, vmID: s.guid("vm", key), size: ss.size(), traits: ss.traits, zone: s.zoneFor(ss, now),
-		ip: s.address(), version: ss.version, etag: 1, created: now,
+		ip: s.addressIn(ss.subnet(), now), version: ss.version, etag: 1, created: now,
 		upAt: now.Add(s.bootTime(key)), deathTime: s.deleteTime(key),
 	}
 	i.faultDomain, i.told = ss.emptiestFaultDomain(i.zone, now), ss.tags()
