@@ -60,7 +60,7 @@ func (q *request) loadBalancer(c computer) answer {
 func (i *instance) balancers() (pools []string) {
 	found := map[Linked]bool{}
 	if i.uniform() {
-		follow(dig(i.set.model, "properties", "virtualMachineProfile"), "", found)
+		follow(i.network, "", found)
 	}
 	for _, p := range i.nics {
 		follow(p.nic.model, "", found)
