@@ -83,6 +83,7 @@ func run(ctx context.Context, program string) (wrong int, err error) {
 	b.instances(ctx)
 	b.lifecycle(ctx)
 	b.network(ctx)
+	b.services(ctx)
 	fmt.Printf("%d checks, %d wrong\n", b.checks, b.wrong)
 	return b.wrong, nil
 }

@@ -111,6 +111,9 @@ func (s *Server) checkSpot(ss *scaleSet, more int) *problem {
 // one than there are; a subnet without a limit has plenty.
 func (s *Server) freeAddresses(subnet string, now time.Time) int {
 	free, limited := s.SubnetAddresses[strings.ToLower(subnet)]
+	if p, known := s.subnetPrefix(subnet); known && (!limited || free > room(p)) {
+		free, limited = room(p), true
+	}
 	if !limited {
 		return 1 << 20
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,7 +92,9 @@ func (c computer) storage(q *request) map[string]any {
 		temporary = k.ResourceDiskGB * 1024
 	}
 	data := []any{}
-	for _, d := range asList(dig(c.profile(), "storageProfile", "dataDisks")) {
+	disks := asList(dig(c.profile(), "storageProfile", "dataDisks"))
+	disks = append(slices.Clone(disks), asList(c.instance.storageWire(nil)["dataDisks"])...)
+	for _, d := range disks {
 		data = append(data, map[string]any{
 			"lun": leaf(d, "lun"), "name": leaf(d, "name"), "diskSizeGB": leaf(d, "diskSizeGB"),
 			"caching": leaf(d, "caching"), "createOption": leaf(d, "createOption"),
@@ -142,6 +145,12 @@ func (c computer) document(q *request) map[string]any {
 	}
 	compute := map[string]any{
 		"additionalCapabilities":     map[string]any{"hibernationEnabled": "false"},
+		"customData":                 "", // Azure has it here no more: user data is in its place
+		"host":                       map[string]any{"id": ""},
+		"hostGroup":                  map[string]any{"id": ""},
+		"licenseType":                "",
+		"plan":                       map[string]any{"name": "", "product": "", "publisher": ""},
+		"publicKeys":                 c.publicKeys(),
 		"azEnvironment":              either(environments[q.cloudName()], q.cloudName()),
 		"computerName":               c.computerName,
 		"evictionPolicy":             c.evictionPolicy,
@@ -150,7 +159,7 @@ func (c computer) document(q *request) map[string]any {
 		"location":                   c.location,
 		"name":                       c.name,
 		"offer":                      c.image("offer"),
-		"osProfile":                  map[string]any{"adminUsername": either(text(c.profile(), "osProfile", "adminUsername"), "azureuser"), "computerName": c.computerName, "disablePasswordAuthentication": "true"},
+		"osProfile":                  map[string]any{"adminUsername": either(text(c.profile(), "osProfile", "adminUsername"), "azureuser"), "computerName": c.computerName, "disablePasswordAuthentication": strconv.FormatBool(c.keysOnly())},
 		"osType":                     "Linux",
 		"physicalZone":               physical,
 		"placementGroupId":           placement,
@@ -167,7 +176,7 @@ func (c computer) document(q *request) map[string]any {
 		"subscriptionId":             c.subscription,
 		"tags":                       strings.Join(pairs, ";"),
 		"tagsList":                   list,
-		"userData":                   "",
+		"userData":                   c.instance.profile("userData"),
 		"version":                    c.image("version"),
 		"virtualMachineScaleSet":     map[string]any{"id": c.setID},
 		"vmId":                       c.vmID,
@@ -175,15 +184,34 @@ func (c computer) document(q *request) map[string]any {
 		"vmSize":                     c.size,
 		"zone":                       c.zone,
 	}
+	prefix, known := q.server.subnetPrefix(c.instance.subnet())
+	if !known {
+		prefix = netip.MustParsePrefix("10.0.0.0/8")
+	}
 	network := map[string]any{"interface": []any{map[string]any{
 		"ipv4": map[string]any{
-			"ipAddress": []any{map[string]any{"privateIpAddress": c.ip, "publicIpAddress": ""}},
-			"subnet":    []any{map[string]any{"address": "10.0.0.0", "prefix": "8"}},
+			"ipAddress": []any{map[string]any{"privateIpAddress": c.ip, "publicIpAddress": q.server.publicAddressOf(c.instance)}},
+			"subnet":    []any{map[string]any{"address": prefix.Addr().String(), "prefix": strconv.Itoa(prefix.Bits())}},
 		},
 		"ipv6":       map[string]any{"ipAddress": []any{}},
 		"macAddress": mac(c.ip),
 	}}}
 	return map[string]any{"compute": compute, "network": network}
+}
+
+// publicKeys are the keys that open the machine's SSH.
+func (c computer) publicKeys() []any {
+	keys := []any{}
+	for _, k := range asList(dig(c.profile(), "osProfile", "linuxConfiguration", "ssh", "publicKeys")) {
+		keys = append(keys, map[string]any{"keyData": text(k, "keyData"), "path": text(k, "path")})
+	}
+	return keys
+}
+
+// keysOnly reports whether no password opens it, as the model says; a model that does not say has none.
+func (c computer) keysOnly() bool {
+	without, said := dig(c.profile(), "osProfile", "linuxConfiguration", "disablePasswordAuthentication").(bool)
+	return without || !said
 }
 
 // mac is a hardware address that goes with a private address.

@@ -2,6 +2,7 @@ package azuresim
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -30,21 +31,62 @@ func (q *request) throttleMetadata(c computer, area string) (answer, bool) {
 	return answer{}, true
 }
 
-// loadBalancer shows the public address of a machine whose interfaces are in a
-// backend pool. Addresses are of the block for documentation.
+// loadBalancer shows the public addresses by which the machine is reached or goes out: standard ones of its interface, and of the load balancers whose
+// pools it is in. A pool of which nothing is known has an address of the block for documentation.
 func (q *request) loadBalancer(c computer) answer {
-	found := map[Linked]bool{}
-	follow(c.profile(), "", found)
-	for l := range found {
-		if strings.HasSuffix(l.Action, "/backendAddressPools/join/action") {
-			public := "203.0.113." + c.ip[strings.LastIndexByte(c.ip, '.')+1:]
-			return answer{status: http.StatusOK, body: map[string]any{"loadbalancer": map[string]any{
-				"publicIpAddresses": []any{map[string]any{"frontendIpAddress": public, "privateIpAddress": c.ip}},
-				"inboundRules":      []any{}, "outboundRules": []any{},
-			}}}
+	var public []string
+	for _, id := range c.instance.balancers() {
+		public = append(public, q.server.frontends(id, c.ip)...)
+	}
+	if len(c.instance.nics) > 0 {
+		own := find(q.server.opaques, text(first(dig(c.instance.nics[0].nic.model, "properties", "ipConfigurations")), "properties", "publicIPAddress", "id"))
+		if own != nil && strings.EqualFold(text(own.model, "sku", "name"), "Standard") {
+			public = append(public, own.address)
 		}
 	}
-	return metadataFailed(http.StatusNotFound, "No load balancer metadata is found. Please check if your VM is using any non-basic SKU load balancer and retry later.", "")
+	if len(public) == 0 {
+		return metadataFailed(http.StatusNotFound, "No load balancer metadata is found. Please check if your VM is using any non-basic SKU load balancer and retry later.", "")
+	}
+	addresses := []any{}
+	for _, a := range public {
+		addresses = append(addresses, map[string]any{"frontendIpAddress": a, "privateIpAddress": c.ip})
+	}
+	return answer{status: http.StatusOK, body: map[string]any{"loadbalancer": map[string]any{
+		"publicIpAddresses": addresses, "inboundRules": []any{}, "outboundRules": []any{},
+	}}}
+}
+
+// balancers are the pools of load balancers that the machine's interfaces are in.
+func (i *instance) balancers() (pools []string) {
+	found := map[Linked]bool{}
+	if i.uniform() {
+		follow(i.network, "", found)
+	}
+	for _, p := range i.nics {
+		follow(p.nic.model, "", found)
+	}
+	for l := range found {
+		if strings.HasSuffix(l.Action, "/backendAddressPools/join/action") {
+			pools = append(pools, l.Scope)
+		}
+	}
+	slices.Sort(pools)
+	return pools
+}
+
+// frontends are the public addresses of the load balancer that a pool is of.
+func (s *Server) frontends(pool, private string) (all []string) {
+	above, _ := cutLast(pool, "/backendaddresspools/")
+	balancer := find(s.opaques, above)
+	if balancer == nil {
+		return []string{"203.0.113." + private[strings.LastIndexByte(private, '.')+1:]}
+	}
+	for _, f := range asList(dig(balancer.model, "properties", "frontendIPConfigurations")) {
+		if public := find(s.opaques, text(f, "properties", "publicIPAddress", "id")); public != nil {
+			all = append(all, public.address)
+		}
+	}
+	return all
 }
 
 // AppServiceIdentity is the token endpoint that App Service and Container Apps

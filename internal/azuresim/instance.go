@@ -33,6 +33,7 @@ type instance struct {
 	extensionError string // of the extension that joins it; "": none
 	extra          bool   // of overprovisioning: no capacity, no quota
 	protection     protection
+	network        map[string]any    // of a uniform instance: the networkProfile it was made or last written with; nobody changes it
 	told           map[string]string // the set's tags as the metadata service tells them: those of the last boot or change of disks
 	nics           []*plug           // of a virtual machine; the first is the primary one
 	drives         []*drive
@@ -84,9 +85,10 @@ func (s *Server) birth(ss *scaleSet, now time.Time) *instance {
 	i := &instance{
 		resource: resource{ss.subscription, ss.group, "", ss.location},
 		set:      ss, number: number, vmID: s.guid("vm", key), size: ss.size(), traits: ss.traits, zone: s.zoneFor(ss, now),
-		ip: s.address(), version: ss.version, etag: 1, created: now,
+		ip: s.addressIn(ss.subnet(), now), version: ss.version, etag: 1, created: now,
 		upAt: now.Add(s.bootTime(key)), deathTime: s.deleteTime(key),
 	}
+	i.network = ss.networkProfile()
 	i.faultDomain, i.told = ss.emptiestFaultDomain(i.zone, now), ss.tags()
 	if ss.flexible() {
 		s.embody(i, key)
@@ -95,6 +97,11 @@ func (s *Server) birth(ss *scaleSet, now time.Time) *instance {
 	at, _ := slices.BinarySearchFunc(ss.instances, i.number, func(i *instance, n int) int { return i.number - n })
 	ss.instances = slices.Insert(ss.instances, at, i)
 	return i
+}
+
+// networkProfile is that of the model.
+func (ss *scaleSet) networkProfile() map[string]any {
+	return asMap(dig(ss.model, "properties", "virtualMachineProfile", "networkProfile"))
 }
 
 // emptiest is the one of these zones with the fewest live instances, the first of

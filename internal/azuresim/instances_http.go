@@ -56,6 +56,7 @@ type instanceProperties struct {
 	OSProfile              osProfile     `json:"osProfile"`
 	StorageProfile         any           `json:"storageProfile"`
 	NetworkProfile         any           `json:"networkProfile"`
+	NetworkConfiguration   any           `json:"networkProfileConfiguration"`
 	ProtectionPolicy       *protection   `json:"protectionPolicy,omitempty"`
 	InstanceView           *instanceView `json:"instanceView,omitempty"`
 }
@@ -77,6 +78,7 @@ func (i *instance) wire(now time.Time, expand bool) instanceBody {
 			TimeCreated:            timestamp(i.created),
 			OSProfile:              osProfile{i.computerName()},
 			StorageProfile:         i.storageWire(dig(i.set.model, "properties", "virtualMachineProfile", "storageProfile", "imageReference")),
+			NetworkConfiguration:   map[string]any{"networkInterfaceConfigurations": append([]any{}, asList(i.network["networkInterfaceConfigurations"])...)},
 			NetworkProfile: map[string]any{"networkInterfaces": []any{
 				map[string]any{"id": i.interfaceID()},
 			}},
@@ -186,8 +188,8 @@ func getInstanceView(q *request) answer {
 	return answer{status: http.StatusOK, body: i.view(q.now)}
 }
 
-// putInstance takes the protection policy and the data disks out of a model; the
-// rest of an instance does not change.
+// putInstance takes the protection policy, the data disks and the pools of its
+// interfaces out of a model; the rest of an instance does not change.
 func putInstance(q *request) answer {
 	i, p := q.findInstance()
 	if p != nil {
@@ -195,8 +197,11 @@ func putInstance(q *request) answer {
 	}
 	var w struct {
 		Properties struct {
-			ProtectionPolicy *protection `json:"protectionPolicy"`
-			StorageProfile   struct {
+			ProtectionPolicy     *protection `json:"protectionPolicy"`
+			NetworkConfiguration *struct {
+				Interfaces []any `json:"networkInterfaceConfigurations"`
+			} `json:"networkProfileConfiguration"`
+			StorageProfile struct {
 				DataDisks *[]diskWrite `json:"dataDisks"`
 			} `json:"storageProfile"`
 		} `json:"properties"`
@@ -212,6 +217,9 @@ func putInstance(q *request) answer {
 			return p.answer()
 		}
 		i.told = i.set.tags()
+	}
+	if n := w.Properties.NetworkConfiguration; n != nil && len(n.Interfaces) > 0 {
+		i.network = map[string]any{"networkInterfaceConfigurations": n.Interfaces}
 	}
 	if w.Properties.ProtectionPolicy != nil {
 		i.protection = *w.Properties.ProtectionPolicy

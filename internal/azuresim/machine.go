@@ -71,7 +71,7 @@ func (s *Server) AddMachine(d Machine) error {
 		return fmt.Errorf("add machine %q: it exists already", i.id())
 	}
 	shelve(&s.machines, i)
-	i.ip = s.address()
+	i.ip = s.addressIn(d.Subnet, now)
 	s.plugNew(i, d.Name+"VMNic", d.Subnet, "Detach")
 	s.addOSDisk(i, diskWrite{}, now)
 	return nil

@@ -98,6 +98,9 @@ func (ss *scaleSet) wire(now time.Time, f Fault) map[string]any {
 	}
 	properties := withoutSecrets(asMap(ss.model["properties"])).(map[string]any)
 	properties["provisioningState"] = ss.provisioningState(now)
+	if disk, ok := dig(properties, "virtualMachineProfile", "storageProfile", "osDisk").(map[string]any); ok && disk["osType"] == nil {
+		disk["osType"] = "Linux"
+	}
 	properties["uniqueId"] = ss.uniqueID
 	properties["timeCreated"] = timestamp(ss.created)
 	out["sku"], out["properties"] = sku, properties

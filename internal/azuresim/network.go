@@ -296,6 +296,10 @@ func (q *request) show(o *opaque) map[string]any {
 	for _, list := range kind.parts {
 		items := []any{}
 		for _, item := range asList(properties[list]) {
+			if text(item, "name") == "" { // no part: it stays as it was written
+				items = append(items, item)
+				continue
+			}
 			item := maps.Clone(asMap(item))
 			p := maps.Clone(asMap(item["properties"]))
 			p["provisioningState"] = "Succeeded"
@@ -390,6 +394,10 @@ func withoutOthers(kind string, model map[string]any) map[string]any {
 	for _, list := range known.parts {
 		items := []any{}
 		for _, item := range asList(properties[list]) {
+			if text(item, "name") == "" {
+				items = append(items, item)
+				continue
+			}
 			item, p := maps.Clone(asMap(item)), maps.Clone(asMap(asMap(item)["properties"]))
 			for _, key := range computedLists {
 				delete(p, key)

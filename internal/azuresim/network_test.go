@@ -129,10 +129,19 @@ func TestALoadBalancerAndItsAddress(t *testing.T) {
 
 	// What is in use stays.
 	a.do("DELETE", public, "", 400, "PublicIPAddressCannotBeDeleted")
-	a.wire("PATCH", setPath+version, fmt.Sprintf(`{"properties":{"virtualMachineProfile":{"networkProfile":{"networkInterfaceConfigurations":[{"name":"nic","properties":{"primary":true,
-		"ipConfigurations":[{"name":"one","properties":{"subnet":{"id":"/subnets/one"},"loadBalancerBackendAddressPools":[{"id":%q}]}}]}}]}}}}`, pool))
-	if got := a.do("GET", pool, "", 200, ""); !strings.Contains(at(t, got, "properties", "backendIPConfigurations", 1, "id"), "/virtualMachines/1/networkInterfaces/nic/ipConfigurations/one") {
-		t.Error("the machines are not in the pool:", got)
+	configuration := fmt.Sprintf(`"networkInterfaceConfigurations":[{"name":"nic","properties":{"primary":true,
+		"ipConfigurations":[{"name":"one","properties":{"subnet":{"id":"/subnets/one"},"loadBalancerBackendAddressPools":[{"id":%q}]}}]}}]`, pool)
+	a.wire("PATCH", setPath+version, `{"properties":{"virtualMachineProfile":{"networkProfile":{`+configuration+`}}}}`)
+	if got := a.do("GET", pool, "", 200, ""); strings.Contains(got, "backendIPConfigurations") {
+		t.Error("machines that keep their model are in the pool:", got)
+	}
+	a.wire("PUT", setPath+"/virtualMachines/1"+version, `{"properties":{"networkProfileConfiguration":{`+configuration+`}}}`)
+	a.must(a.SetCapacity("agents", 3))
+	got = a.do("GET", pool, "", 200, "")
+	for n, machine := range []string{"1", "2"} {
+		if !strings.HasSuffix(at(t, got, "properties", "backendIPConfigurations", n, "id"), "/virtualMachines/"+machine+"/networkInterfaces/nic/ipConfigurations/one") {
+			t.Errorf("machine %s is not in the pool: %s", machine, got)
+		}
 	}
 	a.do("DELETE", lb, "", 400, "LoadBalancerInUseByVirtualMachineScaleSet")
 	a.wire("PATCH", setPath+version, `{"properties":{"virtualMachineProfile":{"networkProfile":{"networkInterfaceConfigurations":[{"name":"nic","properties":{"primary":true,

@@ -2,6 +2,7 @@ package azuresim
 
 import (
 	"maps"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -66,22 +67,27 @@ func ipConfiguration(subnet string) map[string]any {
 
 // addInterface puts an interface in the store and gives it addresses: those in
 // ips first, new ones for the rest. Its name must be free.
-func (s *Server) addInterface(r resource, model map[string]any, ips ...string) *networkInterface {
+func (s *Server) addInterface(r resource, model map[string]any, now time.Time, ips ...string) *networkInterface {
 	n := &networkInterface{resource: r, model: model, etag: 1, guid: s.guid("nic", r.path(interfaceKind), s.writes), ips: ips}
-	s.addressInterface(n)
 	shelve(&s.interfaces, n)
+	s.addressInterface(n, now)
 	s.openGroup(r)
 	return n
 }
 
 // addressInterface gives every ip configuration an address: a static one is the
 // writer's.
-func (s *Server) addressInterface(n *networkInterface) {
+func (s *Server) addressInterface(n *networkInterface, now time.Time) {
 	for len(n.ips) < len(n.configurations()) {
-		n.ips = append(n.ips, s.address())
+		n.ips = append(n.ips, s.addressIn(subnetOfConfiguration(n.configurations()[len(n.ips)]), now))
 	}
 	n.ips = n.ips[:len(n.configurations())]
 	for at, c := range n.configurations() {
+		if p, known := s.subnetPrefix(subnetOfConfiguration(c)); known { // an interface may move to another subnet
+			if a, err := netip.ParseAddr(n.ips[at]); err != nil || !p.Contains(a) {
+				n.ips[at] = s.addressIn(subnetOfConfiguration(c), now)
+			}
+		}
 		if ip := text(c, "properties", "privateIPAddress"); ip != "" && strings.EqualFold(text(c, "properties", "privateIPAllocationMethod"), "Static") {
 			n.ips[at] = ip
 		}
@@ -132,7 +138,7 @@ func configurationWire(nic, etag, ip string, c map[string]any) map[string]any {
 // interfaceWire is the interface of a uniform instance, which is no resource of
 // its own.
 func (i *instance) interfaceWire() map[string]any {
-	c := asMap(first(dig(i.set.model, "properties", "virtualMachineProfile", "networkProfile", "networkInterfaceConfigurations")))
+	c := asMap(first(i.network["networkInterfaceConfigurations"]))
 	ip := asMap(first(dig(c, "properties", "ipConfigurations")))
 	if len(ip) == 0 {
 		ip = ipConfiguration("")
@@ -152,7 +158,7 @@ func (i *instance) interfaceWire() map[string]any {
 // interfaceName is the name that the set's model gives a uniform instance's
 // interface.
 func (i *instance) interfaceName() string {
-	c := first(dig(i.set.model, "properties", "virtualMachineProfile", "networkProfile", "networkInterfaceConfigurations"))
+	c := first(i.network["networkInterfaceConfigurations"])
 	if name := text(c, "name"); name != "" {
 		return name
 	}

@@ -74,6 +74,11 @@ func putInterface(q *request) answer {
 	case len(configurations) == 0:
 		return bad("NetworkInterfaceMustHaveOneIpConfiguration", "Network interface %s must have one or more IP configurations.", q.named().path(interfaceKind)).answer()
 	}
+	for _, c := range configurations {
+		if p := q.server.checkAddress(asMap(c), q.named().path(interfaceKind), q.now); p != nil {
+			return p.answer()
+		}
+	}
 	status := http.StatusOK
 	if n == nil {
 		if p := q.checkFree(); p != nil {
@@ -85,14 +90,14 @@ func putInterface(q *request) answer {
 		if subnet := subnetOf(w); q.server.freeAddresses(subnet, q.now) < len(configurations) {
 			return subnetIsFull(subnet).answer()
 		}
-		n = q.server.addInterface(r, model)
+		n = q.server.addInterface(r, model, q.now)
 	} else {
 		if p := q.checkETag(n.etagText()); p != nil {
 			return p.answer()
 		}
 		n.model = model
 		n.etag++
-		q.server.addressInterface(n)
+		q.server.addressInterface(n, q.now)
 	}
 	o := q.server.launch(interfaceKind, n.location, q.now, operation{single: true})
 	return q.async(answer{status: status, body: n.wire()}, o)

@@ -42,7 +42,7 @@ const upgradeTime = 30 * time.Second
 // the set's upgrade policy is Manual.
 func (q *request) upgrade(ss *scaleSet, chosen []*instance) answer {
 	for _, i := range chosen {
-		i.version = ss.version
+		i.version, i.network = ss.version, ss.networkProfile()
 		i.etag++
 	}
 	return q.async(answer{status: http.StatusAccepted}, q.server.begin(ss, q.now, operation{until: q.now.Add(upgradeTime)}))
@@ -91,7 +91,7 @@ func (s *Server) turn(o *operation, i *instance, verb, kind string, now time.Tim
 		}
 	}
 	if i.uniform() && strings.HasPrefix(verb, "reimage") {
-		i.version = i.set.version
+		i.version, i.network = i.set.version, i.set.networkProfile()
 	}
 	if i.uniform() && action.starts {
 		i.told = i.set.tags()

@@ -46,7 +46,7 @@ func (s *Server) embody(i *instance, key string) {
 func (s *Server) plugNew(i *instance, name, subnet, deleteOption string) {
 	n := s.addInterface(resource{i.subscription, i.group, name, i.location}, map[string]any{
 		"properties": map[string]any{"ipConfigurations": []any{ipConfiguration(subnet)}},
-	}, i.ip)
+	}, i.created, i.ip)
 	i.plug(n, deleteOption)
 }
 
