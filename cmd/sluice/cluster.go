@@ -28,13 +28,13 @@ func clusterCommand() *cobra.Command {
 		Use:   "cluster COMMAND",
 		Short: "Make a cluster of one file: network, server, pools, and sluice itself",
 		Long: `A cluster is one file, cluster.yaml: its network, its server, its pools of machines. "sluice cluster init" writes one
-to begin with. "sluice cluster render" shows its template, parameters and cloud-init. These two use no network. "check", "up", "diff",
+to begin with. "sluice cluster render" shows its template, parameters and cloud-init. These two use no network. "check", "up", "diff", "pool",
 "import" and "down" ask Azure.`,
 		Args: knownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(clusterInitCommand(), clusterRenderCommand(), clusterSchemaCommand(), clusterCheckCommand(), clusterUpCommand(), clusterDiffCommand(),
-		clusterImportCommand(), clusterDownCommand())
+		clusterPoolCommand(), clusterImportCommand(), clusterDownCommand())
 	return cmd
 }
 

@@ -56,12 +56,17 @@ Exit code 0: the cluster is as the file says; 1: a check found something, nobody
 			return u.run()
 		},
 	}
+	u.flags(cmd)
+	return cmd
+}
+
+// flags are those of up.
+func (u *riser) flags(cmd *cobra.Command) {
 	u.add(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&u.yes, "yes", false, "do it; without this flag a person is asked")
 	f.DurationVar(&u.wait, "wait", defaultWait, "how long to wait for the API server and the nodes; 0: do not wait")
 	f.StringVar(&u.kubeconfig, "kubeconfig", "", "file that the admin's kubeconfig is written to; empty: NAME.kubeconfig in this folder")
-	return cmd
 }
 
 func (u *riser) say(format string, words ...any) {

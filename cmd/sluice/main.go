@@ -106,6 +106,9 @@ would do now. Where there is no cluster, "sluice simulate FILE" plays a scenario
 	group("ask", "Ask", doctorCommand(), planCommand(), explainCommand(), topCommand(), historyCommand(), logCommand())
 	group("tell", "Change what the running sluice does", pauseCommand(), resumeCommand(), holdCommand(), releaseCommand(), drainCommand(), undrainCommand(), acknowledgeCommand())
 	group("run", "Run, install, make a cluster", runCommand(), agentCommand(), joinCommand(), adoptCommand(), uninstallCommand(), clusterCommand())
+	pool := clusterPoolCommand() // for those who look for it here
+	pool.Hidden = true
+	cmd.AddCommand(pool)
 	group("prove", "Simulate and replay", simulateCommand(), replayCommand())
 	group("else", "Other", versionCommand())
 	cmd.SetHelpCommand(helpCommand())

@@ -92,6 +92,11 @@ func (r *Resources) Put(ctx context.Context, path, version string, body any) err
 	return nil
 }
 
+// Patch changes what is at a path, and waits until that has ended.
+func (r *Resources) Patch(ctx context.Context, path, version string, body any) error {
+	return r.whole(ctx, http.MethodPatch, "change "+path, path, version, body, nil)
+}
+
 // Post asks for something to be done at a path, waits until it has ended, and reads the answer into a value.
 func (r *Resources) Post(ctx context.Context, path, version string, body, into any) error {
 	return r.whole(ctx, http.MethodPost, "ask "+path, path, version, body, into)

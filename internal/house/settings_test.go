@@ -17,12 +17,13 @@ var settingsOf = []string{"Policy", "Growth", "Removal", "Health", "Balance", "R
 
 // verbsOwn are flags that a verb declares for itself although run has one of that name, since it means something else there.
 var verbsOwn = map[string]string{
-	"cmd/sluice/agent.go address":         "the agent answers nowhere unless it is told where",
-	"cmd/sluice/join.go address":          "the door has no page: metrics and health alone, where it is told to",
-	"cmd/sluice/explain.go namespace":     "of the pod that is asked about",
-	"cmd/sluice/history.go namespace":     "of the pod that is asked about",
-	"cmd/sluice/adopt.go namespace":       "of cluster-autoscaler's Deployment",
-	"cmd/sluice/cluster_up.go kubeconfig": "it is written, not read",
+	"cmd/sluice/agent.go address":           "the agent answers nowhere unless it is told where",
+	"cmd/sluice/join.go address":            "the door has no page: metrics and health alone, where it is told to",
+	"cmd/sluice/explain.go namespace":       "of the pod that is asked about",
+	"cmd/sluice/history.go namespace":       "of the pod that is asked about",
+	"cmd/sluice/adopt.go namespace":         "of cluster-autoscaler's Deployment",
+	"cmd/sluice/cluster_up.go kubeconfig":   "it is written, not read",
+	"cmd/sluice/cluster_pool.go kubeconfig": "of this cluster alone: that of another must not be taken",
 }
 
 // otherTags are texts that begin as the tags of settings do and are none.

@@ -8,6 +8,7 @@
 //	          quota, and what Azure says of the template
 //	up        what is there already                        resource groups, the deployment
 //	await     the server by run command, nodes, consoles   nothing
+//	pool      a scale set, its machines and their nodes    its tags, what asks sluice to drain nodes; deletes it when it is empty
 //	diff      what Azure says the template would change    nothing
 //	down      the record, and the tags of resources        deletes each by its name; never the storage group
 package lifecycle
@@ -44,6 +45,8 @@ type Cloud interface {
 	List(ctx context.Context, path, version string, query url.Values) ([]json.RawMessage, error)
 	// Put writes, and returns when it is accepted.
 	Put(ctx context.Context, path, version string, body any) error
+	// Patch changes, and waits for the end.
+	Patch(ctx context.Context, path, version string, body any) error
 	// Post asks for something and waits for its end.
 	Post(ctx context.Context, path, version string, body, into any) error
 	// Delete removes and waits for the end. What is not there is gone.

@@ -2,7 +2,9 @@ package lifecycle_test
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
+	"net/url"
 	"os"
 	"reflect"
 	"strings"
@@ -34,6 +36,8 @@ type world struct {
 	now   time.Time     // the clock: run commands read it beside the test
 	ran   chan struct{} // of each run command that has run
 	await bool          // one runs
+
+	listing func(path string) // is called before each list
 }
 
 // time is the world's.
@@ -100,6 +104,13 @@ func (c commanding) Post(ctx context.Context, path, version string, body, into a
 	c.w.await = strings.HasSuffix(path, "/runCommand") && c.w.sim.Run != nil
 	defer func() { c.w.await = false }()
 	return c.Cloud.Post(ctx, path, version, body, into)
+}
+
+func (c commanding) List(ctx context.Context, path, version string, query url.Values) ([]json.RawMessage, error) {
+	if c.w.listing != nil {
+		c.w.listing(path)
+	}
+	return c.Cloud.List(ctx, path, version, query)
 }
 
 func (w *world) must(err error) {

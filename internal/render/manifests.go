@@ -35,7 +35,7 @@ func manifests(f *clusterfile.File) ([]machineFile, error) {
 
 // sluiceDeployment is deploy/deployment.yaml for this cluster: one replica, since there is one server and the door has one port there. It is in the
 // server's own network: the door looks at the address that a machine comes from, and machines join before the pods have a network. Without the
-// key it opens no door, and acts all the same.
+// key it opens no door, and acts all the same. The door is told no pools: the server is told all this once, and pools come later.
 func sluiceDeployment(f *clusterfile.File) (string, error) {
 	var d map[string]any
 	if err := yaml.Unmarshal(deploy.Deployment, &d); err != nil {
@@ -59,13 +59,6 @@ func sluiceDeployment(f *clusterfile.File) (string, error) {
 		fmt.Sprintf("--join-address=:%d", clusterfile.JoinPort),
 		fmt.Sprintf("--join-server=https://%s:%d", f.Server.Address, clusterfile.APIPort),
 		"--join-distribution=" + f.Distribution.Kind,
-	}
-	var pools []string
-	for i := range f.Pools {
-		pools = append(pools, f.ScaleSet(&f.Pools[i]))
-	}
-	if len(pools) > 0 {
-		arguments = append(arguments, "--join-pools="+strings.Join(pools, ","))
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Sluice.Settings)) {
 		arguments = append(arguments, "--"+name+"="+f.Sluice.Settings[name])

@@ -1,0 +1,350 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/clusterfile"
+	"sluice.dev/sluice/internal/kube"
+	"sluice.dev/sluice/internal/lifecycle"
+)
+
+func clusterPoolCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "pool COMMAND",
+		Short: "Add a pool of machines, change its limits, or have sluice empty and remove it",
+		Long: `Change the pools of cluster.yaml, and the scale sets in Azure. No machine is removed by these commands: that is the running sluice's, with all
+its guard looks at. "add" writes a pool into the file, "scale" changes the min and max that sluice goes by, "remove" has sluice empty a pool and
+deletes its scale set once that has no machine. The file keeps its comments and its order.`,
+		Args: knownVerb,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(poolAddCommand(), poolScaleCommand(), poolRemoveCommand())
+	return cmd
+}
+
+// rewrite writes a changed cluster file, whole or not at all, with the mode that it has.
+func rewrite(path string, text []byte) error {
+	about, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("write the cluster file: %w", err)
+	}
+	if at, err := filepath.EvalSymlinks(path); err == nil {
+		path = at
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".cluster-*")
+	if err != nil {
+		return fmt.Errorf("write the cluster file: %w", err)
+	}
+	_, err = file.Write(text)
+	err = errors.Join(err, file.Chmod(about.Mode().Perm()), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+		return fmt.Errorf("write the cluster file: %w", err)
+	}
+	return nil
+}
+
+func poolAddCommand() *cobra.Command {
+	u := riser{now: time.Now}
+	var p clusterfile.Pool
+	var spot, flexible bool
+	var price float64
+	cmd := &cobra.Command{
+		Use:   "add NAME",
+		Short: "Write a pool into cluster.yaml; with --yes make it",
+		Long: `Write a pool at the end of the pools of cluster.yaml. With --yes it is made at once, as "sluice cluster up" does, which deploys everything else that
+the file says as well.
+
+Exit code 0: it is written, and made with --yes; 1: as of up; 2: error, such as what is wrong with the pool.`,
+		Example: "  sluice cluster pool add gpu --size=Standard_NC4as_T4_v3 --max=4\n  sluice cluster pool add burst --size=Standard_D8s_v5 --max=50 --spot --yes",
+		Args:    arguments(1, 1, "a name for the pool, such as: sluice cluster pool add gpu --size=Standard_NC4as_T4_v3 --max=4"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			u.cmd = cmd
+			if _, err := readCluster(cmd, u.path); err != nil {
+				return err
+			}
+			text, err := os.ReadFile(u.path)
+			if err != nil {
+				return fmt.Errorf("read the cluster file: %w", err)
+			}
+			p.Name = args[0]
+			if spot || cmd.Flags().Changed("max-price") {
+				p.Spot = &clusterfile.Spot{MaxPrice: price}
+			}
+			if flexible {
+				p.Orchestration = clusterfile.Flexible
+			}
+			more, err := clusterfile.AddPool(text, p)
+			if err != nil {
+				return fmt.Errorf("%s stays as it is: with the pool %w", u.path, err)
+			}
+			if err := rewrite(u.path, more); err != nil {
+				return err
+			}
+			if !u.yes {
+				u.say("pool %s is written into %s. Next: sluice cluster up", p.Name, u.path)
+				return nil
+			}
+			u.say("pool %s is written into %s", p.Name, u.path)
+			return u.run()
+		},
+	}
+	u.flags(cmd)
+	f := cmd.Flags()
+	f.Lookup("yes").Usage = "make the pool at once"
+	f.StringVar(&p.Size, "size", "", "size of the machines, such as Standard_D4s_v5")
+	f.IntVar(&p.Min, "min", 0, "fewest machines")
+	f.IntVar(&p.Max, "max", 0, "most machines")
+	f.StringSliceVar(&p.Zones, "zones", nil, "availability zones with commas between them; empty: none")
+	f.BoolVar(&flexible, "flexible", false, "a flexible scale set; else it is uniform")
+	f.StringToStringVar(&p.Labels, "labels", nil, "labels of the nodes, such as a=b,c=d")
+	f.StringSliceVar(&p.Taints, "taints", nil, "taints of the nodes with commas between them, such as a=b:NoSchedule")
+	f.BoolVar(&spot, "spot", false, "spot machines, which Azure takes back")
+	f.Float64Var(&price, "max-price", -1, "most that an hour of a spot machine may cost, in USD; -1: the price of a regular one")
+	return cmd
+}
+
+func poolScaleCommand() *cobra.Command {
+	var b builder
+	var yes bool
+	var least, most int
+	cmd := &cobra.Command{
+		Use:   "scale NAME",
+		Short: "Change the min and max that sluice goes by, in Azure and in cluster.yaml",
+		Long: `Change the tags min and max of a pool's scale set, by which the running sluice goes at once, and the file. The number of machines stays: sluice adds
+machines as pods need them, and removes those that are idle. Below a lower max it removes none that is busy.
+
+Exit code 0: it is changed; 1: nobody agreed; 2: error.`,
+		Example: "  sluice cluster pool scale agents --max=20\n  sluice cluster pool scale agents --min=2 --max=20 --yes",
+		Args:    arguments(1, 1, "a pool, such as: sluice cluster pool scale agents --max=20"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f := cmd.Flags()
+			if !f.Changed("min") && !f.Changed("max") {
+				return errors.New("neither --min nor --max is given: give one, such as --max=20")
+			}
+			return b.scale(cmd, args[0], func(p *clusterfile.Pool) (int, int) {
+				if !f.Changed("min") {
+					least = p.Min
+				}
+				if !f.Changed("max") {
+					most = p.Max
+				}
+				return least, most
+			}, yes)
+		},
+	}
+	b.add(cmd)
+	cmd.Flags().IntVar(&least, "min", 0, "fewest machines; without it the min stays")
+	cmd.Flags().IntVar(&most, "max", 0, "most machines; without it the max stays")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do it; without this flag a person is asked")
+	return cmd
+}
+
+// scale changes a pool's limits: in Azure first, so that a file that says them is true.
+func (b *builder) scale(cmd *cobra.Command, name string, limits func(*clusterfile.Pool) (least, most int), yes bool) error {
+	f, err := readCluster(cmd, b.path)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(b.path)
+	if err != nil {
+		return fmt.Errorf("read the cluster file: %w", err)
+	}
+	var was clusterfile.Pool
+	for _, p := range f.Pools {
+		if p.Name == name {
+			was = p
+		}
+	}
+	least, most := limits(&was)
+	text, err = clusterfile.SetPool(text, name, least, most)
+	if err != nil {
+		return fmt.Errorf("%s stays as it is: %w", b.path, err)
+	}
+	c, err := b.cluster(cmd)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	set, found, err := c.Pool(cmd.Context(), name)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(out, "pool %s: min %d, max %d; before: min %d, max %d\n", name, least, most, was.Min, was.Max)
+	if found {
+		for _, line := range consequences(set.Capacity, least, most, c.File.Sluice.Settings["enforce-node-group-min-size"] == "true") {
+			_, _ = fmt.Fprintln(out, line)
+		}
+	}
+	if ok, err := agreed(cmd, yes, "Change pool "+name+"?"); err != nil {
+		return err
+	} else if !ok {
+		return exit(exitActs)
+	}
+	if found {
+		if err := c.Limit(cmd.Context(), set, least, most); err != nil {
+			return err
+		}
+	}
+	if err := rewrite(b.path, text); err != nil {
+		return err
+	}
+	if !found {
+		_, err = fmt.Fprintf(out, "%s has it; the pool is not in Azure yet. Next: sluice cluster up\n", b.path)
+		return err
+	}
+	_, err = fmt.Fprintf(out, "the scale set and %s have it\n", b.path)
+	return err
+}
+
+// consequences are what limits mean for the machines that are there.
+func consequences(machines, least, most int, enforced bool) (lines []string) {
+	switch {
+	case machines > most:
+		lines = append(lines, fmt.Sprintf("it has %s: sluice adds none, and removes them as they become idle; busy ones stay", lifecycle.Machines(machines)))
+	case machines < least && enforced:
+		lines = append(lines, fmt.Sprintf("it has %s: sluice adds %d", lifecycle.Machines(machines), least-machines))
+	case machines < least:
+		lines = append(lines, fmt.Sprintf("it has %s: sluice adds more as pods need them, and up to the min only with --enforce-node-group-min-size", lifecycle.Machines(machines)))
+	}
+	return lines
+}
+
+// defaultRetire is how long remove waits until a pool is empty.
+const defaultRetire = time.Hour
+
+func poolRemoveCommand() *cobra.Command {
+	u := riser{now: time.Now}
+	cmd := &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Have sluice empty a pool, then delete its empty scale set",
+		Long: `Take a pool out of cluster.yaml, set the tags min and max of its scale set to 0, ask the running sluice to drain each of its nodes and to delete
+their machines, wait until the last one is gone, and delete the empty scale set by its name. A scale set with machines is never deleted. sluice keeps
+what its guard keeps: pods of Jobs run to their end, and disruption budgets hold. Without a kubeconfig sluice is not asked, and removes idle machines
+alone. It may be interrupted and called again.
+
+Exit code 0: it is gone; 1: without --yes, which only says what would be done, or machines are there after --wait; 2: error.`,
+		Example: "  sluice cluster pool remove burst --yes",
+		Args:    arguments(1, 1, "a pool, such as: sluice cluster pool remove burst"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			u.cmd = cmd
+			return u.retire(args[0])
+		},
+	}
+	u.add(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&u.yes, "yes", false, "do it; without this flag it says what would be done")
+	f.DurationVar(&u.wait, "wait", defaultRetire, "how long to wait until the pool is empty; 0: do not wait")
+	f.StringVar(&u.kubeconfig, "kubeconfig", "", "kubeconfig by which sluice is asked to drain nodes; empty: NAME.kubeconfig in this folder, where up has written it")
+	return cmd
+}
+
+// retire removes a pool.
+func (u *riser) retire(name string) error {
+	c, err := u.cluster(u.cmd)
+	if err != nil {
+		return err
+	}
+	u.Cluster = c
+	set, found, err := c.Pool(u.cmd.Context(), name)
+	if err != nil {
+		return err
+	}
+	inFile := false
+	for _, p := range c.File.Pools {
+		inFile = inFile || p.Name == name
+	}
+	switch {
+	case !found && !inFile:
+		return fmt.Errorf("neither %s nor Azure has a pool %s", u.path, name)
+	case found:
+		u.say("pool %s has %s: sluice drains and removes them, then the scale set %s-%s is deleted", name, lifecycle.Machines(set.Capacity), c.File.Name, name)
+	}
+	if inFile {
+		u.say("pool %s is taken out of %s", name, u.path)
+	}
+	if !u.yes {
+		u.say("nothing was changed: --yes does it")
+		return exit(exitActs)
+	}
+	drain, err := u.drainer()
+	if err != nil {
+		return err
+	}
+	if inFile {
+		text, err := os.ReadFile(u.path)
+		if err != nil {
+			return fmt.Errorf("read the cluster file: %w", err)
+		}
+		if text, err = clusterfile.RemovePool(text, name); err != nil {
+			return fmt.Errorf("%s stays as it is: %w", u.path, err)
+		}
+		if err := rewrite(u.path, text); err != nil {
+			return err
+		}
+	}
+	err = c.Retire(u.cmd.Context(), name, lifecycle.Retiring{For: u.wait, Now: u.now, Drain: drain})
+	if errors.Is(err, lifecycle.ErrNotEmpty) {
+		u.say("%v; run the command again to go on", err)
+		return exit(exitActs)
+	}
+	return err
+}
+
+// drainer asks the running sluice to drain nodes; nil where there is no kubeconfig. That of another cluster must not be taken for this one's.
+func (u *riser) drainer() (func(context.Context, func(string) bool) (int, error), error) {
+	path := u.kubeconfig
+	if path == "" {
+		path = u.File.Name + ".kubeconfig"
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			u.say("there is no %s, and no --kubeconfig is given: sluice is not asked to drain, and removes idle machines alone", path)
+			return nil, nil
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(text)
+	if err != nil {
+		return nil, fmt.Errorf("--kubeconfig=%s: %w", path, err)
+	}
+	config.Timeout = reach
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("--kubeconfig=%s: %w", path, err)
+	}
+	return func(ctx context.Context, of func(string) bool) (asked int, err error) {
+		list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return 0, err
+		}
+		for i := range list.Items {
+			n := &list.Items[i]
+			if !of(strings.ToLower(n.Name)) || n.Annotations[cluster.DrainAnnotation] != "" {
+				continue
+			}
+			if _, err := (kube.Operator{Client: client}).Drain(ctx, n.Name, u.now()); err != nil {
+				return asked, err
+			}
+			asked++
+		}
+		return asked, nil
+	}, nil
+}

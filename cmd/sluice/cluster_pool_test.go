@@ -1,0 +1,123 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/azuresim"
+)
+
+// TestAPoolIsAddedToTheFileAlone writes a pool, and one that cannot be.
+func TestAPoolIsAddedToTheFileAlone(t *testing.T) {
+	path := begin(t)
+	sluice(t.Context(), "cluster", "pool", "add", "gpu", "--file="+path, "--size=Standard_NC4as_T4_v3", "--max=2", "--zones=1,2", "--labels=a=b", "--taints=x=y:NoSchedule", "--spot").
+		expect(t, exitNothing, "pool gpu is written into "+path+". Next: sluice cluster up")
+	text, err := os.ReadFile(path)
+	must(t, err)
+	if !strings.Contains(string(text), "\n  - name: gpu\n    size: Standard_NC4as_T4_v3\n    min: 0\n    max: 2\n    zones: [\"1\", \"2\"]\n    labels:\n      a: b\n") {
+		t.Errorf("%s", text)
+	}
+	for _, args := range [][]string{{"gpu", "--size=Standard_D4s_v5", "--max=1"}, {"big", "--size=Standard_D4s_v5", "--min=3", "--max=1"}} {
+		got := sluice(t.Context(), append([]string{"cluster", "pool", "add", "--file=" + path}, args...)...)
+		if again, err := os.ReadFile(path); got.code != exitError || err != nil || string(again) != string(text) {
+			t.Errorf("%v: exit %d, said %q", args, got.code, got.complaint)
+		}
+	}
+}
+
+// pooled is a farm whose scale set is that of pool agents in a cluster file.
+func pooled(t *testing.T) (f *farm, path string, flags []string) {
+	t.Helper()
+	f = newFarm(t)
+	must(t, f.azure.SetTags("agents", map[string]string{"min": "0"}))
+	must(t, f.azure.AddScaleSet(azuresim.ScaleSet{
+		Subscription: subscription, ResourceGroup: "render", Name: "render-agents", Location: "westeurope", Size: "Standard_D4s_v5", VCPUs: 4, Family: "standardDSv5Family",
+		Capacity: 2, Tags: map[string]string{"sluice-cluster": "render", "min": "1", "max": "10"},
+	}))
+	must(t, f.azure.AddRoleAssignment(azuresim.RoleAssignment{Role: "Contributor", Principal: identity, Scope: "/subscriptions/" + subscription}))
+	path = begin(t)
+	flags = []string{"--file=" + path, "--sign-in=machine", "--subscription=" + subscription}
+	for _, flag := range f.flags {
+		if strings.HasPrefix(flag, "--azure-") || strings.HasPrefix(flag, "--kubeconfig=") {
+			flags = append(flags, flag)
+		}
+	}
+	return f, path, flags
+}
+
+// TestAPoolsLimitsChangeInAzureAndInTheFile lowers max below the machines that are there: the sentence says what becomes of them, and they stay.
+func TestAPoolsLimitsChangeInAzureAndInTheFile(t *testing.T) {
+	f, path, flags := pooled(t)
+	flags = flags[:len(flags):len(flags)]
+	for i, flag := range flags {
+		if strings.HasPrefix(flag, "--kubeconfig=") {
+			flags = append(flags[:i:i], flags[i+1:]...)
+		}
+	}
+	before, err := os.ReadFile(path)
+	must(t, err)
+	scale := append([]string{"cluster", "pool", "scale", "agents", "--min=0", "--max=1"}, flags...)
+	sluice(t.Context(), scale...).expect(t, exitActs, "it has 2 machines: sluice adds none, and removes them as they become idle; busy ones stay", "nothing was changed")
+	if text, err := os.ReadFile(path); err != nil || string(text) != string(before) {
+		t.Errorf("without --yes the file changes: %s", text)
+	}
+	sluice(t.Context(), append(scale, "--yes")...).expect(t, exitNothing, "the scale set and "+path+" have it")
+	text, err := os.ReadFile(path)
+	must(t, err)
+	if want := strings.Replace(strings.Replace(string(before), "min: 1", "min: 0", 1), "max: 10", "max: 1", 1); string(text) != want {
+		t.Errorf("%s", text)
+	}
+	if n := machinesIn(f, "render-agents"); n != 2 {
+		t.Errorf("%d machines are left of 2", n)
+	}
+	got := sluice(t.Context(), append([]string{"cluster", "pool", "scale", "agents"}, flags...)...)
+	if got.code != exitError || !strings.Contains(got.complaint, "neither --min nor --max is given") {
+		t.Errorf("exit %d, said %q", got.code, got.complaint)
+	}
+}
+
+func machinesIn(f *farm, set string) (n int) {
+	for _, m := range f.azure.Machines() {
+		if m.ScaleSet == set {
+			n++
+		}
+	}
+	return n
+}
+
+// TestAPoolIsRemovedByAskingSluice asks for the drain of the pool's nodes alone, and deletes nothing while there are machines.
+func TestAPoolIsRemovedByAskingSluice(t *testing.T) {
+	f, path, flags := pooled(t)
+	for _, name := range []string{"render-agents-000000", "render-agents-b-000000"} {
+		_, err := f.cluster.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		must(t, err)
+	}
+	sluice(t.Context(), "cluster", "pool", "add", "agents-b", "--file="+path, "--size=Standard_D4s_v5", "--max=1").expect(t, exitNothing)
+	remove := append([]string{"cluster", "pool", "remove", "agents", "--wait=0"}, flags...)
+	sluice(t.Context(), remove...).expect(t, exitActs, "pool agents has 2 machines", "nothing was changed")
+	for range 2 { // the second goes on
+		sluice(t.Context(), append(remove, "--yes")...).expect(t, exitActs, "scale set render-agents is not deleted: it has machines (2)", "run the command again")
+	}
+	text, err := os.ReadFile(path)
+	must(t, err)
+	if strings.Contains(string(text), "name: agents\n") || !strings.Contains(string(text), "name: agents-b\n") {
+		t.Errorf("%s", text)
+	}
+	asked := map[string]bool{}
+	for _, r := range f.cluster.Log() {
+		if r.Verb == "patch" {
+			asked[r.Name] = true
+		}
+	}
+	if len(asked) != 1 || !asked["render-agents-000000"] {
+		t.Errorf("the drain is asked of %v by %s", asked, cluster.DrainAnnotation)
+	}
+	if n := machinesIn(f, "render-agents"); n != 2 {
+		t.Errorf("%d machines are left of 2", n)
+	}
+}

@@ -1,0 +1,157 @@
+package lifecycle_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice.dev/sluice/internal/clusterfile"
+	"sluice.dev/sluice/internal/lifecycle"
+)
+
+const computeVersion = "2024-07-01"
+
+func (w *world) set(pool string) string {
+	return "/subscriptions/" + subscription + "/resourceGroups/" + w.File.ResourceGroup + "/providers/Microsoft.Compute/virtualMachineScaleSets/" + w.File.Name + "-" + pool
+}
+
+// there says whether a pool's scale set is there, with which tags.
+func (w *world) there(pool string) (tags map[string]string, found bool) {
+	w.Helper()
+	var set struct {
+		Tags map[string]string `json:"tags"`
+	}
+	found, err := w.Cloud.Get(w.Context(), w.set(pool), computeVersion, &set)
+	w.must(err)
+	return set.Tags, found
+}
+
+// remove deletes the one machine of a pool, as the running sluice does.
+func (w *world) remove(pool string) {
+	w.Helper()
+	for _, m := range w.sim.Machines() {
+		if !strings.HasSuffix("/"+m.ScaleSet, "/"+w.File.Name+"-"+pool) {
+			continue
+		}
+		if i := strings.Index(m.ID, "/virtualMachineScaleSets/"); i >= 0 {
+			id := m.ID[strings.LastIndexByte(m.ID, '/')+1:]
+			w.must(w.Cloud.Post(w.Context(), w.set(pool)+"/delete", computeVersion, map[string]any{"instanceIds": []string{id}}, nil))
+			continue
+		}
+		w.must(w.Cloud.Delete(w.Context(), m.ID, computeVersion))
+	}
+}
+
+func (w *world) retiring(d time.Duration, drain func(of func(string) bool) (int, error)) lifecycle.Retiring {
+	return lifecycle.Retiring{For: d, Now: w.time, Drain: func(_ context.Context, of func(string) bool) (int, error) { return drain(of) }}
+}
+
+// TestAPoolGoesOnceSluiceHasEmptiedIt has sluice remove the machine: then the scale set goes, in both modes.
+func TestAPoolGoesOnceSluiceHasEmptiedIt(t *testing.T) {
+	for _, mode := range []string{clusterfile.Uniform, clusterfile.Flexible} {
+		t.Run(mode, func(t *testing.T) {
+			w := newWorld(t, "k3s")
+			w.File.Pools[0].Orchestration = mode
+			other := w.File.Pools[0]
+			other.Name = "agents-b"
+			w.File.Pools = append(w.File.Pools, other)
+			w.up()
+			w.said = nil
+			asked := 0
+			w.must(w.Retire(t.Context(), "agents", w.retiring(time.Hour, func(of func(string) bool) (int, error) {
+				for node, want := range map[string]bool{"render-agents-000000": true, "render-agents-b-000000": false, "render-server": false} {
+					if of(node) != want {
+						t.Errorf("%s is of the pool: %t", node, !want)
+					}
+				}
+				if tags, _ := w.there("agents"); tags["min"] != "0" || tags["max"] != "0" {
+					t.Errorf("while it is emptied the tags are %v", tags)
+				}
+				if asked++; asked == 2 {
+					w.remove("agents")
+				}
+				return 2 - asked, nil
+			})))
+			if _, found := w.there("agents"); found {
+				t.Error("the scale set is there")
+			}
+			if _, found := w.there("agents-b"); !found {
+				t.Error("another scale set is gone")
+			}
+			w.told("pool agents has 1 machine left", "sluice is asked to drain and remove 1 machine", "scale set render-agents was empty, and is deleted")
+			w.must(w.Retire(t.Context(), "agents", w.retiring(time.Hour, nil))) // again: it is gone
+		})
+	}
+}
+
+// TestAScaleSetWithMachinesIsNeverDeleted waits in vain, and has machines come while nobody looks.
+func TestAScaleSetWithMachinesIsNeverDeleted(t *testing.T) {
+	for name, c := range map[string]struct {
+		during func(w *world, list int)
+		want   string
+	}{
+		"they stay": {func(*world, int) {}, "it has machines (1)"},
+		"one is added before the last look": {func(w *world, list int) {
+			switch list {
+			case 2:
+				w.remove("agents")
+			case 4: // the one right before the deletion
+				w.must(w.Cloud.Patch(w.Context(), w.set("agents"), computeVersion, map[string]any{"sku": map[string]any{"name": "Standard_D4s_v5", "capacity": 1}}))
+			}
+		}, "it has machines (1)"},
+		"somebody gives it a max again": {func(w *world, list int) {
+			if list == 2 {
+				w.remove("agents")
+				tags, _ := w.there("agents")
+				tags["max"] = "3"
+				w.must(w.Cloud.Patch(w.Context(), w.set("agents"), computeVersion, map[string]any{"tags": tags}))
+			}
+		}, "somebody has set its max to 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "k3s")
+			w.up()
+			lists := 0
+			w.listing = func(path string) {
+				if strings.HasSuffix(path, "/render-agents/virtualMachines") {
+					lists++
+					c.during(w, lists)
+				}
+			}
+			err := w.Retire(t.Context(), "agents", w.retiring(10*time.Minute, func(func(string) bool) (int, error) { return 0, errors.New("no route") }))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("after %d looks: %v, want %q", lists, err, c.want)
+			}
+			if _, found := w.there("agents"); !found {
+				t.Error("the scale set is deleted")
+			}
+			if n := strings.Count(strings.Join(w.said, "\n"), "no route"); n > 1 {
+				t.Errorf("it is told %d times that sluice cannot be asked", n)
+			}
+		})
+	}
+}
+
+// TestLimitsChangeWithoutTheCapacity lowers a max below the machines that are there, and leaves others' scale sets alone.
+func TestLimitsChangeWithoutTheCapacity(t *testing.T) {
+	w := newWorld(t, "k3s")
+	w.up()
+	before, _ := w.there("agents")
+	s, found, err := w.Pool(t.Context(), "agents")
+	w.must(err)
+	if !found || s.Capacity != 1 || s.Min != "1" || s.Max != "10" {
+		t.Errorf("%t %+v", found, s)
+	}
+	w.must(w.Limit(t.Context(), s, 0, 0))
+	after, _ := w.there("agents")
+	if again, _, err := w.Pool(t.Context(), "agents"); err != nil || again.Capacity != 1 || again.Max != "0" || len(after) != len(before) {
+		t.Errorf("%+v, %v; tags %v", again, err, after)
+	}
+	delete(after, "sluice-cluster")
+	w.must(w.Cloud.Patch(t.Context(), w.set("agents"), computeVersion, map[string]any{"tags": after}))
+	if err := w.Retire(t.Context(), "agents", w.retiring(0, nil)); err == nil || !strings.Contains(err.Error(), "others made it, and it is left alone") {
+		t.Errorf("%v", err)
+	}
+}
