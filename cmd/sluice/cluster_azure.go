@@ -300,7 +300,8 @@ func clusterDownCommand() *cobra.Command {
 		Use:   "down",
 		Short: "Delete what up has made, each resource by its name; storage stays",
 		Long: `List what the cluster file's deployment has made in its resource group. Delete it with --yes, or when a person at the terminal agrees. What
-others made in the group stays, and then so does the group. The storage group is never touched.
+others made in the group stays, and then so does the group. Storage stays in its group; the rights on it that
+the server had go.
 
 Exit code 0: it is gone; 1: nobody agreed; 2: error. It may be called again.`,
 		Example: "  sluice cluster down\n  sluice cluster down --yes",
@@ -320,7 +321,11 @@ Exit code 0: it is gone; 1: nobody agreed; 2: error. It may be called again.`,
 				return err
 			}
 			for _, r := range d.Goes {
-				_, _ = fmt.Fprintf(out, "goes     %s\n", report.Printable(r.String()))
+				where := ""
+				if g := r.Group(); g != "" && !strings.EqualFold(g, c.File.ResourceGroup) {
+					where = " (the server's right in resource group " + g + ")"
+				}
+				_, _ = fmt.Fprintf(out, "goes     %s%s\n", report.Printable(r.String()), report.Printable(where))
 			}
 			for _, r := range d.Stays {
 				_, _ = fmt.Fprintf(out, "stays    %s (others made it)\n", report.Printable(r.String()))

@@ -34,7 +34,7 @@ func (c *Cluster) Check(ctx context.Context, told func(Finding)) (ok bool, err e
 		Name  string `json:"displayName"`
 		State string `json:"state"`
 	}
-	found, err := c.Cloud.Get(ctx, c.subscription(), "2022-12-01", &about)
+	found, err := c.Cloud.Get(ctx, c.subscription(), subscriptionsVersion, &about)
 	switch {
 	case err != nil:
 		return false, err

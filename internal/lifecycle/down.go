@@ -69,10 +69,11 @@ type Demolition struct {
 	Goes  []Resource // in the order in which they go
 	Group string     // the resource group that goes with them; "" when it stays
 	Stays []Resource // in the group, and not made by the cluster file
-	Keeps string     // the storage group, "" for none: nothing in it is touched
+	Keeps string     // the storage group, "" for none: of it only the server's rights go
 }
 
-// Demolish says what [Cluster.Down] would delete: what the deployment's record names or what bears the cluster's tag, in the cluster's own group.
+// Demolish says what [Cluster.Down] would delete: what the deployment's record names or what bears the cluster's tag, in the cluster's
+// own group; and the role assignments that the deployment has made in others.
 func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 	group := c.group(c.File.ResourceGroup)
 	var about struct {
@@ -114,17 +115,24 @@ func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 			d.Stays = append(d.Stays, Resource{r.ID})
 		}
 	}
-	for _, r := range was.Properties.OutputResources { // what lists of resources do not show
-		about := Resource{r.ID}
-		if !about.in(group) || !strings.HasPrefix(strings.ToLower(about.Kind()), "microsoft.authorization/") {
-			continue
+	// What lists of resources do not show. Role assignments in other groups go as well: nobody is behind them any more.
+	rights, err := c.assignments(ctx)
+	if err != nil {
+		return Demolition{}, err
+	}
+	for _, r := range was.Properties.OutputResources {
+		if about := (Resource{r.ID}); about.in(group) && strings.HasPrefix(strings.ToLower(about.Kind()), "microsoft.authorization/") {
+			rights = append(rights, about)
 		}
+	}
+	for _, r := range rights {
 		found, err := c.Cloud.Get(ctx, r.ID, rightsVersion, &struct{}{})
 		if err != nil {
 			return Demolition{}, err
 		}
-		if found {
-			d.Goes = append(d.Goes, about)
+		if found && !goes[strings.ToLower(r.ID)] {
+			goes[strings.ToLower(r.ID)] = true
+			d.Goes = append(d.Goes, r)
 		}
 	}
 	slices.SortStableFunc(d.Goes, func(a, b Resource) int {

@@ -10,7 +10,7 @@
 //	await     the server by run command, nodes, consoles   nothing
 //	pool      a scale set, its machines and their nodes    its tags, what asks sluice to drain nodes; deletes it when it is empty
 //	diff      what Azure says the template would change    nothing
-//	down      the record, and the tags of resources        deletes each by its name; never the storage group
+//	down      the record, and the tags of resources        deletes each by its name; never storage
 package lifecycle
 
 import (
@@ -33,6 +33,8 @@ const (
 	deploymentsVersion = "2021-04-01"
 	computeVersion     = "2024-07-01"
 	rightsVersion      = "2022-04-01"
+
+	subscriptionsVersion = "2022-12-01"
 )
 
 // Cloud is Resource Manager. Paths begin with /subscriptions. Errors are sentences for a person.
@@ -116,6 +118,16 @@ func (r Resource) Name() string {
 func (r Resource) String() string {
 	kind := r.Kind()
 	return kind[strings.LastIndexByte(kind, '/')+1:] + " " + r.Name()
+}
+
+// Group is the resource group that it is in; "" for what is in none.
+func (r Resource) Group() string {
+	parts := strings.Split(r.ID, "/")
+	const kind, name = 3, 4
+	if len(parts) > name && strings.EqualFold(parts[kind], "resourceGroups") {
+		return parts[name]
+	}
+	return ""
 }
 
 // in says whether the resource is in a resource group.

@@ -113,6 +113,11 @@ func (c commanding) List(ctx context.Context, path, version string, query url.Va
 	return c.Cloud.List(ctx, path, version, query)
 }
 
+func (w *world) read(raw []byte, into any) {
+	w.Helper()
+	w.must(json.Unmarshal(raw, into))
+}
+
 func (w *world) must(err error) {
 	w.Helper()
 	if err != nil {

@@ -94,10 +94,6 @@ func (c *Cluster) Up(ctx context.Context, fresh Door) (Door, error) {
 			return Door{Fingerprint: before}, err
 		}
 	}
-	now, err := c.look(ctx)
-	if err != nil {
-		return Door{}, err
-	}
 	for _, name := range c.groups() {
 		made, err := c.ensureGroup(ctx, name)
 		if err != nil {
@@ -106,6 +102,15 @@ func (c *Cluster) Up(ctx context.Context, fresh Door) (Door, error) {
 		if made {
 			c.Say("resource group " + name + " is made")
 		}
+	}
+	for _, step := range []func(context.Context) error{c.bringVault, c.takeBack} {
+		if err := step(ctx); err != nil {
+			return Door{}, err
+		}
+	}
+	now, err := c.look(ctx)
+	if err != nil {
+		return Door{}, err
 	}
 	door := Door{Fingerprint: now.fingerprint}
 	switch {

@@ -1,0 +1,168 @@
+package lifecycle
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/internal/clusterfile"
+	"sluice.dev/sluice/internal/render"
+)
+
+// assignments are the role assignments that the deployment has made, in every resource group: by its operations, and those of the deployments inside of it.
+// Operations are there for a deployment that failed as well.
+func (c *Cluster) assignments(ctx context.Context) (all []Resource, err error) {
+	if _, found, err := c.recorded(ctx); err != nil || !found {
+		return nil, err
+	}
+	at := []string{c.deployment()}
+	seen := map[string]bool{}
+	for len(at) > 0 {
+		steps, err := c.Cloud.List(ctx, at[0]+"/operations", deploymentsVersion, nil)
+		at = at[1:]
+		if err != nil {
+			return nil, err
+		}
+		for _, raw := range steps {
+			var s step
+			if json.Unmarshal(raw, &s) != nil || s.Properties.Target == nil || seen[strings.ToLower(s.Properties.Target.ID)] {
+				continue
+			}
+			r := Resource{s.Properties.Target.ID}
+			seen[strings.ToLower(r.ID)] = true
+			switch strings.ToLower(r.Kind()) {
+			case "microsoft.authorization/roleassignments":
+				all = append(all, r)
+			case "microsoft.resources/deployments":
+				if found, err := c.Cloud.Get(ctx, r.ID, deploymentsVersion, &record{}); err != nil {
+					return nil, err
+				} else if found {
+					at = append(at, r.ID)
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// assigned is a role assignment; "" for its principal where it is not there.
+func (c *Cluster) assigned(ctx context.Context, r Resource) (principal string, err error) {
+	var a struct {
+		Properties struct {
+			Principal string `json:"principalId"`
+		} `json:"properties"`
+	}
+	_, err = c.Cloud.Get(ctx, r.ID, rightsVersion, &a)
+	return a.Properties.Principal, err
+}
+
+// principal is who the server is, or will be; "" where that is not known before it is made. Not settled means that the server that is there is somebody
+// else than the file says: its rights are left as they are.
+func (c *Cluster) principal(ctx context.Context) (id string, settled bool, err error) {
+	var server struct {
+		Identity struct {
+			Principal string `json:"principalId"`
+		} `json:"identity"`
+	}
+	there, err := c.Cloud.Get(ctx, c.serverID(), computeVersion, &server)
+	if err != nil {
+		return "", false, err
+	}
+	if c.File.Identity.Kind == clusterfile.SystemAssigned {
+		return server.Identity.Principal, !there || server.Identity.Principal != "", nil
+	}
+	var own struct {
+		Properties struct {
+			Principal string `json:"principalId"`
+		} `json:"properties"`
+	}
+	at := c.File.Identity.ID
+	if at == "" {
+		at = c.group(c.File.ResourceGroup) + "/providers/Microsoft.ManagedIdentity/userAssignedIdentities/" + c.File.ServerName()
+	}
+	_, err = c.Cloud.Get(ctx, at, Resource{at}.version(), &own)
+	return own.Properties.Principal, !there, err
+}
+
+// takeBack deletes the role assignments of a server that is there no more: its identity went with it, and Azure refuses to give an assignment of the same
+// name to the next one.
+func (c *Cluster) takeBack(ctx context.Context) error {
+	all, err := c.assignments(ctx)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	now, settled, err := c.principal(ctx)
+	if err != nil || !settled {
+		return err
+	}
+	for _, r := range all {
+		of, err := c.assigned(ctx, r)
+		if err != nil {
+			return err
+		}
+		if of == "" || strings.EqualFold(of, now) {
+			continue
+		}
+		if err := c.Cloud.Delete(ctx, r.ID, r.version()); err != nil {
+			return fmt.Errorf("%s of identity %s, which is the server's no more, is not deleted: %w", r, of, err)
+		}
+		c.Say(fmt.Sprintf("%s of identity %s, which is the server's no more, is deleted", r, of))
+	}
+	return nil
+}
+
+// vault is a vault that was deleted, as Azure keeps it for some days.
+type vault struct {
+	ID         string `json:"id"`
+	Name       string `json:"name"`
+	Properties struct {
+		Vault    string            `json:"vaultId"`
+		Location string            `json:"location"`
+		Tags     map[string]string `json:"tags"`
+	} `json:"properties"`
+}
+
+// bringVault has the name of the cluster's vault free: one that down has deleted and not purged is purged, or recovered where that is forbidden.
+func (c *Cluster) bringVault(ctx context.Context) error {
+	if c.File.Secrets != clusterfile.KeyVault {
+		return nil
+	}
+	raw, err := c.Cloud.List(ctx, c.subscription()+"/providers/Microsoft.KeyVault/deletedVaults", versionOf["microsoft.keyvault"], nil)
+	if cloud.KindOf(err) == cloud.Unauthorized {
+		return nil // it may not be looked for: where there is one, the deployment says so
+	}
+	if err != nil {
+		return err
+	}
+	for _, one := range raw {
+		var v vault
+		if err := json.Unmarshal(one, &v); err != nil {
+			return fmt.Errorf("read the deleted vaults: %w", err)
+		}
+		about := Resource{v.Properties.Vault}
+		if !about.in(c.group(c.File.ResourceGroup)) || v.Properties.Tags[render.ClusterTag] != c.File.Name {
+			continue
+		}
+		refused := c.Cloud.Post(ctx, v.ID+"/purge", about.version(), nil, nil)
+		if refused == nil {
+			c.Say(fmt.Sprintf("%s, which was deleted before, is purged: its name is free", about))
+			continue
+		}
+		var of struct {
+			Tenant string `json:"tenantId"`
+		}
+		if _, err := c.Cloud.Get(ctx, c.subscription(), subscriptionsVersion, &of); err != nil {
+			return err
+		}
+		body := map[string]any{"location": v.Properties.Location, "tags": v.Properties.Tags, "properties": map[string]any{
+			"createMode": "recover", "tenantId": of.Tenant, "sku": map[string]any{"family": "A", "name": "standard"}, // both must be there, and are not looked at
+		}}
+		if err := c.Cloud.Put(ctx, about.ID, about.version(), body); err != nil {
+			return fmt.Errorf("%s was deleted before and has the name: it is neither purged (%w) nor recovered: %w", about, refused, err)
+		}
+		c.Say(fmt.Sprintf("%s, which was deleted before, is recovered", about))
+	}
+	return nil
+}
