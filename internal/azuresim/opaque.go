@@ -152,7 +152,7 @@ func listOpaque(q *request) answer {
 	return page(q, list, idOf)
 }
 
-// putOpaque creates a resource for a deployment, and replaces one for anybody.
+// putOpaque creates a resource for a deployment, and replaces one for anybody; vaults it creates and recovers for anybody.
 func putOpaque(q *request) answer {
 	var model map[string]any
 	if p := q.decode(&model); p != nil {
@@ -163,7 +163,7 @@ func putOpaque(q *request) answer {
 	}
 	model = withoutOthers(q.opaqueType(), model)
 	o, p := q.opaque()
-	if _, known := networkOf(q.opaqueType()); p != nil && q.deployment == nil && !known {
+	if _, known := networkOf(q.opaqueType()); p != nil && q.deployment == nil && !known && !strings.EqualFold(q.opaqueType(), vaultKind) {
 		return fail(http.StatusNotFound, "InvalidResourceType",
 			"The resource type could not be found for path '%s'. The simulator has resources of this type only from deployments.", q.http.URL.Path).answer()
 	}
