@@ -25,9 +25,9 @@ func clusterPoolCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pool COMMAND",
 		Short: "Add a pool of machines, change its limits, or have sluice empty and remove it",
-		Long: `Change the pools of cluster.yaml, and the scale sets in Azure. No machine is removed by these commands: that is the running sluice's, with all
-its guard looks at. "add" writes a pool into the file, "scale" changes the min and max that sluice goes by, "remove" has sluice empty a pool and
-deletes its scale set once that has no machine. The file keeps its comments and its order.`,
+		Long: `Change the pools of cluster.yaml, and their scale sets in Azure. These commands remove no machine: the running sluice does, with its guard.
+"add" writes a pool into the file. "scale" changes the min and max that sluice goes by. "remove" has sluice empty a pool, and deletes the scale set
+once that has no machine. The file keeps its comments and its order.`,
 		Args: knownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -68,8 +68,7 @@ func poolAddCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME",
 		Short: "Write a pool into cluster.yaml; with --yes make it",
-		Long: `Write a pool at the end of the pools of cluster.yaml. With --yes it is made at once, as "sluice cluster up" does, which deploys everything else that
-the file says as well.
+		Long: `Write a pool at the end of the pools of cluster.yaml. With --yes "sluice cluster up" runs, too: it deploys all that the file says.
 
 Exit code 0: it is written, and made with --yes; 1: as of up; 2: error, such as what is wrong with the pool.`,
 		Example: "  sluice cluster pool add gpu --size=Standard_NC4as_T4_v3 --max=4\n  sluice cluster pool add burst --size=Standard_D8s_v5 --max=50 --spot --yes",
@@ -127,8 +126,8 @@ func poolScaleCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scale NAME",
 		Short: "Change the min and max that sluice goes by, in Azure and in cluster.yaml",
-		Long: `Change the tags min and max of a pool's scale set, by which the running sluice goes at once, and the file. The number of machines stays: sluice adds
-machines as pods need them, and removes those that are idle. Below a lower max it removes none that is busy.
+		Long: `Change the file, and the tags min and max of the pool's scale set, by which the running sluice goes. The number of machines stays. sluice adds
+machines as pods need them, and removes those that are idle. A lower max has it remove none that is busy.
 
 Exit code 0: it is changed; 1: nobody agreed; 2: error.`,
 		Example: "  sluice cluster pool scale agents --max=20\n  sluice cluster pool scale agents --min=2 --max=20 --yes",
@@ -234,8 +233,8 @@ func poolRemoveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Have sluice empty a pool, then delete its empty scale set",
-		Long: `Take a pool out of cluster.yaml, set the tags min and max of its scale set to 0, ask the running sluice to drain each of its nodes and to delete
-their machines, wait until the last one is gone, and delete the empty scale set by its name. A scale set with machines is never deleted. sluice keeps
+		Long: `Take a pool out of cluster.yaml, and set the tags min and max of its scale set to 0. Ask the running sluice to drain each of its nodes and to delete
+their machines. Wait until the last one is gone, and delete the empty scale set by its name. A scale set with machines is never deleted. sluice keeps
 what its guard keeps: pods of Jobs run to their end, and disruption budgets hold. Without a kubeconfig sluice is not asked, and removes idle machines
 alone. It may be interrupted and called again.
 
