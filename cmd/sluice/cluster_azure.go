@@ -21,6 +21,8 @@ import (
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azure/catalog"
 	"sluice.dev/sluice/internal/azure/config"
+	"sluice.dev/sluice/internal/clusterfile"
+	"sluice.dev/sluice/internal/imds"
 	"sluice.dev/sluice/internal/lifecycle"
 	"sluice.dev/sluice/internal/progress"
 	"sluice.dev/sluice/internal/report"
@@ -80,6 +82,27 @@ func azAccount(ctx context.Context) (account, error) {
 	return a, nil
 }
 
+// found is who signs in where nobody says. An az with nobody signed in, as images have it, is passed over on a machine of Azure's.
+func (b *builder) found(ctx context.Context, application bool) (string, error) {
+	if application {
+		return signInEnvironment, nil
+	}
+	if _, err := exec.LookPath("az"); err != nil {
+		return signInMachine, nil //nolint:nilerr // there is no az
+	}
+	_, err := azAccount(ctx)
+	if err == nil {
+		return signInAz, nil
+	}
+	if _, none := (&imds.Client{Endpoint: b.metadataEndpoint, Within: metadataReach}).Instance(ctx); none == nil {
+		return signInMachine, nil
+	}
+	return "", err
+}
+
+// metadataReach is how long a machine of Azure's takes to say that it is one. Elsewhere nothing ever comes.
+const metadataReach = 2 * time.Second
+
 // options finds who signs in, and the subscription.
 func (b *builder) options(ctx context.Context, group, region string) (azure.Options, error) {
 	var o azure.Options
@@ -94,13 +117,8 @@ func (b *builder) options(ctx context.Context, group, region string) (azure.Opti
 	o.APIShare = 1 // a person waits
 	who := b.signIn
 	if who == signInAny {
-		switch _, missing := exec.LookPath("az"); {
-		case o.Identity.Application():
-			who = signInEnvironment
-		case missing == nil:
-			who = signInAz
-		default:
-			who = signInMachine
+		if who, err = b.found(ctx, o.Identity.Application()); err != nil {
+			return o, err
 		}
 	}
 	switch who {
@@ -145,11 +163,33 @@ func (b *builder) cluster(cmd *cobra.Command) (*lifecycle.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.Network.Subnet == "" {
+		if f, err = b.inSubnet(cmd, r, f.Network.SubnetID); err != nil {
+			return nil, err
+		}
+	}
 	began, out := time.Now(), cmd.OutOrStdout()
 	say := func(s string) {
 		_, _ = fmt.Fprintf(out, "%7s  %s\n", time.Since(began).Round(time.Second), report.Printable(s))
 	}
 	return &lifecycle.Cluster{File: f, Cloud: r, Wait: r.Wait, Say: say}, nil
+}
+
+// inSubnet reads the file once more with the range that its subnet has in Azure.
+func (b *builder) inSubnet(cmd *cobra.Command, in lifecycle.Cloud, id string) (*clusterfile.File, error) {
+	at, err := lifecycle.SubnetRange(cmd.Context(), in, id)
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(b.path)
+	if err != nil {
+		return nil, fmt.Errorf("read the cluster file: %w", err)
+	}
+	f, problems := clusterfile.ParseIn(text, at)
+	if len(problems) > 0 {
+		return nil, refuseFile(cmd, b.path, problems)
+	}
+	return &f, nil
 }
 
 // checkCluster makes all checks and prints what is wrong; false when something is.

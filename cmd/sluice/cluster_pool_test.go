@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -88,6 +89,29 @@ func machinesIn(f *farm, set string) (n int) {
 		}
 	}
 	return n
+}
+
+// TestAnAzWithNobodySignedInIsPassedOverOnAMachineOfAzures has such an az first in PATH.
+func TestAnAzWithNobodySignedInIsPassedOverOnAMachineOfAzures(t *testing.T) {
+	_, _, flags := pooled(t)
+	bin := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(bin, "az"), []byte("#!/bin/sh\necho 'Please run az login' >&2\nexit 1\n"), 0o700))
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	args := []string{"cluster", "pool", "scale", "agents", "--max=7"}
+	for _, flag := range flags {
+		if !strings.HasPrefix(flag, "--sign-in=") && !strings.HasPrefix(flag, "--kubeconfig=") {
+			args = append(args, flag)
+		}
+	}
+	sluice(t.Context(), args...).expect(t, exitActs, "pool agents: min 1, max 7")
+	for i, flag := range args {
+		if strings.HasPrefix(flag, "--azure-metadata-endpoint=") {
+			args[i] = "--azure-metadata-endpoint=http://" + freeAddress(t)
+		}
+	}
+	if got := sluice(t.Context(), args...); got.code != exitError || !strings.Contains(got.complaint, "az has nobody signed in: run az login") {
+		t.Errorf("exit %d, said %q", got.code, got.complaint)
+	}
 }
 
 // TestAPoolIsRemovedByAskingSluice asks for the drain of the pool's nodes alone, and deletes nothing while there are machines.

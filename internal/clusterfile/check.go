@@ -22,6 +22,9 @@ func (d *decoder) complete(f *File) {
 	if f.Network.SubnetID != "" && d.lines["network.addresses"] == 0 {
 		f.Network.Addresses = ""
 	}
+	if f.Network.SubnetID != "" && d.lines["network.subnet"] == 0 {
+		f.Network.Subnet = d.subnet
+	}
 	if f.HasStorage() && f.Storage.ResourceGroup == "" {
 		f.Storage.ResourceGroup = f.ResourceGroup + "-storage"
 	}
@@ -110,14 +113,15 @@ func (d *decoder) sized(path, text string, widest, narrowest int) (netip.Prefix,
 func (d *decoder) checkNetwork(f *File) {
 	n := &f.Network
 	machines, about := netip.Prefix{}, "network.addresses"
-	inside, within := d.sized("network.subnet", n.Subnet, 8, 29)
+	var inside netip.Prefix
+	within := false
+	if n.SubnetID == "" || n.Subnet != "" {
+		inside, within = d.sized("network.subnet", n.Subnet, 8, 29)
+	}
 	if n.SubnetID != "" {
 		machines, about = inside, "network.subnet"
 		if n.Addresses != "" {
 			d.wrong("network.addresses", "leave it out", "a subnet that is there has its network")
-		}
-		if d.lines["network.subnet"] == 0 {
-			d.wrong("network.subnet", "give the range that the subnet has, such as 10.10.0.0/20", "is missing beside subnetId")
 		}
 	} else if all, ok := d.sized("network.addresses", n.Addresses, 8, 29); ok {
 		machines = all

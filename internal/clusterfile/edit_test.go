@@ -90,6 +90,24 @@ func TestWhatIsNotUnderstoodIsLeftToThePerson(t *testing.T) {
 	}
 }
 
+// TestTheRangeOfASubnetThatIsThereMayComeFromAzure holds the rest of the file to the range that it is given.
+func TestTheRangeOfASubnetThatIsThereMayComeFromAzure(t *testing.T) {
+	text := with("network: {subnetId: /subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/n/subnets/x}", "pools: [{name: agents, size: Standard_D4s_v5, max: 20}]")
+	if f := parse(t, text); f.Network.Subnet != "" || f.Server.Address != "" {
+		t.Errorf("nobody said it, and it is %q with server %q", f.Network.Subnet, f.Server.Address)
+	}
+	if f, problems := clusterfile.ParseIn([]byte(text), "192.168.7.0/24"); len(problems) > 0 || f.Network.Subnet != "192.168.7.0/24" || f.Server.Address != "192.168.7.4" {
+		t.Errorf("%+v with server %s: %v", f.Network, f.Server.Address, problems)
+	}
+	if _, problems := clusterfile.ParseIn([]byte(text), "192.168.7.0/28"); len(problems) != 1 || !strings.Contains(problems[0].What, "has room for 11 machines of 21") {
+		t.Errorf("%v", problems)
+	}
+	own := strings.Replace(text, "/x}", "/x, subnet: 192.168.9.0/24}", 1)
+	if f, problems := clusterfile.ParseIn([]byte(own), "192.168.7.0/24"); len(problems) > 0 || f.Network.Subnet != "192.168.9.0/24" {
+		t.Errorf("the file's own range is %s: %v", f.Network.Subnet, problems)
+	}
+}
+
 // TestAPoolIsAddedAndRemovedAgain gives each file of the renderings back as it was, word by word.
 func TestAPoolIsAddedAndRemovedAgain(t *testing.T) {
 	var files []string

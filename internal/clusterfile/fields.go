@@ -88,7 +88,7 @@ var Fields = []Field{
 	{Path: "network.subnetId", Doc: "Resource id of a subnet that is there. Without it a network is made.", Form: subnetForm,
 		Such: "/subscriptions/ID/resourceGroups/GROUP/providers/Microsoft.Network/virtualNetworks/NAME/subnets/NAME"},
 	{Path: "network.addresses", Doc: "Range of the network that is made.", Default: "10.10.0.0/16", Such: "10.10.0.0/16"},
-	{Path: "network.subnet", Doc: "Range of the machines' subnet; with subnetId the range that it has.", Default: "10.10.0.0/20", Such: "10.10.0.0/20"},
+	{Path: "network.subnet", Doc: "Range of the machines' subnet; with subnetId its range, which check and up read from Azure.", Default: "10.10.0.0/20", Such: "10.10.0.0/20"},
 	{Path: "network.pods", Doc: "Range of the pods: a /24 of it for each node.", Default: "10.42.0.0/16", Such: "10.42.0.0/16"},
 	{Path: "network.services", Doc: "Range of the services.", Default: "10.43.0.0/16", Such: "10.43.0.0/16"},
 

@@ -21,8 +21,13 @@ const (
 )
 
 // Parse reads a file. Without problems the file is complete and can be rendered; with any it is as far as it could be read.
-func Parse(text []byte) (File, Problems) {
-	d := decoder{lines: map[string]int{}}
+//
+// Of a file with a subnet that is there and without its range, the range stays empty: [ParseIn] is given it.
+func Parse(text []byte) (File, Problems) { return ParseIn(text, "") }
+
+// ParseIn is [Parse] for a subnet that is there, with the range that Azure says it has. A range in the file wins.
+func ParseIn(text []byte, subnet string) (File, Problems) {
+	d := decoder{lines: map[string]int{}, subnet: subnet}
 	var f File
 	d.fill(reflect.ValueOf(&f).Elem(), "")
 	root, ok := d.document(text)
@@ -42,6 +47,7 @@ func Parse(text []byte) (File, Problems) {
 type decoder struct {
 	problems Problems
 	lines    map[string]int // of every field that is in the file, by its path
+	subnet   string         // range of a subnet that is there; "" is not known
 }
 
 // wrong adds a problem at a field. A field that is not in the file has the line of the nearest one around it.

@@ -68,7 +68,7 @@ var hands = map[string]string{
 	"(*internal/azure.Resources).once":     "a person's sluice cluster, with that person's rights: the loop has no Resources",
 	"(*internal/azure.Resources).whole":    "the same, followed to its end",
 	"cmd/sluice.azAccount":                 "az is asked whom it has signed in",
-	"(*cmd/sluice.builder).options":        "az is looked for on this machine",
+	"(*cmd/sluice.builder).found":          "az is looked for on this machine",
 	"(*internal/azure.standard).carryOn":   "what a removal that the guard allowed has left: tagged interfaces and disks without a machine, records of old deployments (S-37)",
 }
 

@@ -134,6 +134,27 @@ func TestAScaleSetWithMachinesIsNeverDeleted(t *testing.T) {
 	}
 }
 
+// TestTheRangeOfASubnetIsRead reads it of a subnet with one range, and says what is wrong with the id of none.
+func TestTheRangeOfASubnetIsRead(t *testing.T) {
+	w := newWorld(t, "k3s")
+	network := "/subscriptions/" + subscription + "/resourceGroups/shared/providers/Microsoft.Network/virtualNetworks/hub"
+	w.must(w.Cloud.Put(t.Context(), network, "2024-05-01", map[string]any{"location": "westeurope", "properties": map[string]any{
+		"addressSpace": map[string]any{"addressPrefixes": []string{"192.168.0.0/16", "fd00::/48"}},
+		"subnets": []any{
+			map[string]any{"name": "one", "properties": map[string]any{"addressPrefix": "192.168.7.0/24"}},
+			map[string]any{"name": "two", "properties": map[string]any{"addressPrefixes": []string{"fd00::/64", "192.168.8.0/24"}}},
+		},
+	}}))
+	for name, want := range map[string]string{"one": "192.168.7.0/24", "two": "192.168.8.0/24"} {
+		if at, err := lifecycle.SubnetRange(t.Context(), w.Cloud, network+"/subnets/"+name); err != nil || at != want {
+			t.Errorf("%s has %q, %v, want %s", name, at, err, want)
+		}
+	}
+	if _, err := lifecycle.SubnetRange(t.Context(), w.Cloud, network+"/subnets/none"); err == nil || !strings.Contains(err.Error(), "network.subnetId: there is no subnet ") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestLimitsChangeWithoutTheCapacity lowers a max below the machines that are there, and leaves others' scale sets alone.
 func TestLimitsChangeWithoutTheCapacity(t *testing.T) {
 	w := newWorld(t, "k3s")

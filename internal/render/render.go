@@ -10,6 +10,7 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -62,6 +63,9 @@ const mostCustomData = 65_535
 func Render(f *clusterfile.File) (*Rendering, error) {
 	if err := checkImages(f); err != nil {
 		return nil, err
+	}
+	if f.Network.Subnet == "" {
+		return nil, errors.New("network.subnet is not given beside subnetId: give its range there; check and up read it from Azure")
 	}
 	server, err := serverCloudInit(f)
 	if err != nil {
