@@ -182,25 +182,32 @@ func (w *wait) nodes(ctx context.Context) error {
 		} else if w.count(pools, all) {
 			return nil
 		}
-		late := false
 		for i := range pools {
 			if pools[i].has < pools[i].want {
-				late = true
 				if err := w.late(ctx, &pools[i]); err != nil {
 					return err
 				}
 			}
 		}
-		if w.over() && late {
-			for _, p := range pools {
-				if p.has < p.want {
-					w.arrival.Missing = append(w.arrival.Missing, fmt.Sprintf("pool %s has %d Ready nodes of %d", p.Name, p.has, p.want))
-				}
-			}
+		if w.over() {
+			w.missing(pools, err)
 			return nil
 		}
 		if err := w.Wait(ctx, pause); err != nil {
 			return err
+		}
+	}
+}
+
+// missing says what did not come in time.
+func (w *wait) missing(pools []pool, unread error) {
+	if unread != nil {
+		w.arrival.Missing = append(w.arrival.Missing, "the nodes cannot be read: "+unread.Error())
+		return
+	}
+	for _, p := range pools {
+		if p.has < p.want {
+			w.arrival.Missing = append(w.arrival.Missing, fmt.Sprintf("pool %s has %d Ready nodes of %d", p.Name, p.has, p.want))
 		}
 	}
 }

@@ -213,6 +213,26 @@ func TestWhatIsLateIsToldWithItsConsole(t *testing.T) {
 	}
 }
 
+// TestWaitingEndsWhereNothingCanBeRead has the server go after its kubeconfig came: no pool wants a node, and yet the end says what is the matter.
+func TestWaitingEndsWhereNothingCanBeRead(t *testing.T) {
+	w := newWorld(t, "k3s")
+	w.File.Pools[0].Min = 0
+	w.up()
+	g := &guest{config: adminConfig("https://127.0.0.1:6443")}
+	w.invite(func(ctx context.Context, machine string, script []string) (string, string, error) {
+		if g.asked > 0 && answers.MatchString(strings.Join(script, "\n")) {
+			return "", "", errors.New("the agent is gone")
+		}
+		return g.run(ctx, machine, script)
+	})
+	var kept string
+	came, err := w.Await(t.Context(), w.awaiting(&kept, func() ([]lifecycle.Node, error) { return nil, errors.New("no route") }))
+	w.must(err)
+	if !came.Kubeconfig || len(came.Missing) != 1 || !strings.Contains(came.Missing[0], "the nodes cannot be read: ") {
+		t.Errorf("%+v", came)
+	}
+}
+
 // TestAServerThatDoesNotComeIsExamined has a server without an agent: what Azure says of it and its console are told.
 func TestAServerThatDoesNotComeIsExamined(t *testing.T) {
 	w := newWorld(t, "k3s")

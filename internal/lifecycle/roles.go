@@ -19,10 +19,12 @@ func (c *Cluster) assignments(ctx context.Context) (all []Resource, err error) {
 	}
 	at := []string{c.deployment()}
 	seen := map[string]bool{}
-	for len(at) > 0 {
-		steps, err := c.Cloud.List(ctx, at[0]+"/operations", deploymentsVersion, nil)
-		at = at[1:]
-		if err != nil {
+	for n := 0; n < len(at); n++ {
+		steps, err := c.Cloud.List(ctx, at[n]+"/operations", deploymentsVersion, nil)
+		switch {
+		case n > 0 && cloud.KindOf(err) == cloud.Unauthorized:
+			continue // another's group, which may not be read any more
+		case err != nil:
 			return nil, err
 		}
 		for _, raw := range steps {
@@ -36,9 +38,11 @@ func (c *Cluster) assignments(ctx context.Context) (all []Resource, err error) {
 			case "microsoft.authorization/roleassignments":
 				all = append(all, r)
 			case "microsoft.resources/deployments":
-				if found, err := c.Cloud.Get(ctx, r.ID, deploymentsVersion, &record{}); err != nil {
+				switch found, err := c.Cloud.Get(ctx, r.ID, deploymentsVersion, &record{}); {
+				case cloud.KindOf(err) == cloud.Unauthorized:
+				case err != nil:
 					return nil, err
-				} else if found {
+				case found:
 					at = append(at, r.ID)
 				}
 			}
