@@ -191,6 +191,21 @@ func TestNodesAreReadThroughTheServerWhereItsAPIIsOutOfReach(t *testing.T) {
 	w.told("the API server at 203.0.113.9 does not answer here (i/o timeout)", "node render-agents-000000 is Ready (pool agents: 1, min 1)")
 }
 
+// TestARaisedMinIsNotWaitedFor has a pool that was there with fewer machines: sluice adds them as it needs them.
+func TestARaisedMinIsNotWaitedFor(t *testing.T) {
+	w := newWorld(t, "k3s")
+	w.up()
+	w.File.Pools[0].Min = 3
+	w.up()
+	w.invite((&guest{config: adminConfig("https://127.0.0.1:6443")}).run)
+	var kept string
+	came, err := w.Await(t.Context(), w.awaiting(&kept, func() ([]lifecycle.Node, error) { return []lifecycle.Node{{Name: "render-agents-000000", Ready: true}}, nil }))
+	w.must(err)
+	if len(came.Missing) > 0 {
+		t.Errorf("missing: %q", came.Missing)
+	}
+}
+
 // TestWhatIsLateIsToldWithItsConsole has a machine that never joins: its console's cause is told once, and the end says what is missing.
 func TestWhatIsLateIsToldWithItsConsole(t *testing.T) {
 	w := newWorld(t, "k3s")
