@@ -133,6 +133,9 @@ func TestHelpAllNeedsNothingElse(t *testing.T) {
 func TestEveryVerbStandsInAGroup(t *testing.T) {
 	help := sluice(t.Context(), "--help").out
 	for _, c := range root().Commands() {
+		if c.Hidden && c.Name() == "pool" { // a second way to a verb of cluster
+			continue
+		}
 		if c.GroupID == "" {
 			t.Errorf("%s is in no group: say in root in which", c.Name())
 		}
