@@ -157,8 +157,8 @@ func TestADeletedVaultKeepsItsName(t *testing.T) {
 		t.Error("one of that name elsewhere:", got)
 	}
 
-	recover := strings.Replace(justVault, "MORE", `"createMode": "recover"`, 1)
-	if got := a.found("recover", recover, `{}`); got != succeeded {
+	recovery := strings.Replace(justVault, "MORE", `"createMode": "recover"`, 1)
+	if got := a.found("recover", recovery, `{}`); got != succeeded {
 		t.Error("recovery:", got)
 	}
 	a.vaultNamed("AlreadyExists")

@@ -60,15 +60,15 @@ func subnetInUse(id, user string) *problem {
 		"Subnet %s is in use by %s and cannot be deleted. In order to delete the subnet, delete all the resources within the subnet. See aka.ms/deletesubnet.", id[strings.LastIndexByte(id, '/')+1:], user)
 }
 
-// networkOf is what is known of a type, or of the type that a part is of.
-func networkOf(kind string) (networkKind, bool) {
+// ofNetwork reports whether a type is known, or is of a part of one that is.
+func ofNetwork(kind string) bool {
 	kind = strings.ToLower(kind)
-	if k, ok := networkKinds[kind]; ok {
-		return k, true
+	if _, ok := networkKinds[kind]; ok {
+		return true
 	}
 	above, part := cutLast(kind, "/")
 	k, ok := networkKinds[above]
-	return k, ok && slices.ContainsFunc(k.parts, func(p string) bool { return strings.EqualFold(p, part) })
+	return ok && slices.ContainsFunc(k.parts, func(p string) bool { return strings.EqualFold(p, part) })
 }
 
 // part is where something is that was written as a part of another resource, such as a subnet.
@@ -320,7 +320,7 @@ func (q *request) show(o *opaque) map[string]any {
 		}
 	case "microsoft.network/loadbalancers":
 		q.showRules(properties)
-		q.showMembers(o, properties)
+		q.showMembers(properties)
 	}
 	return out
 }
@@ -344,7 +344,7 @@ func (q *request) showRules(properties map[string]any) {
 }
 
 // showMembers names the configurations of interfaces in the pools of a load balancer.
-func (q *request) showMembers(o *opaque, properties map[string]any) {
+func (q *request) showMembers(properties map[string]any) {
 	for _, pool := range asList(properties["backendAddressPools"]) {
 		id, members := text(pool, "id"), []any{}
 		in := func(c map[string]any) bool {

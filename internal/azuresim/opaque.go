@@ -74,7 +74,7 @@ func (q *request) opaque() (*opaque, *problem) {
 		return o, nil
 	}
 	kind := q.opaqueType()
-	if _, known := networkOf(kind); known || slices.ContainsFunc(q.server.opaques, func(o *opaque) bool { return strings.EqualFold(o.kind, kind) }) {
+	if ofNetwork(kind) || slices.ContainsFunc(q.server.opaques, func(o *opaque) bool { return strings.EqualFold(o.kind, kind) }) {
 		return nil, resourceNotFound(kind, q.route.name, q.route.group)
 	}
 	return nil, fail(http.StatusNotFound, "InvalidResourceType", "The resource type could not be found for path '%s'.", q.http.URL.Path)
@@ -163,7 +163,7 @@ func putOpaque(q *request) answer {
 	}
 	model = withoutOthers(q.opaqueType(), model)
 	o, p := q.opaque()
-	if _, known := networkOf(q.opaqueType()); p != nil && q.deployment == nil && !known && !strings.EqualFold(q.opaqueType(), vaultKind) {
+	if p != nil && q.deployment == nil && !ofNetwork(q.opaqueType()) && !strings.EqualFold(q.opaqueType(), vaultKind) {
 		return fail(http.StatusNotFound, "InvalidResourceType",
 			"The resource type could not be found for path '%s'. The simulator has resources of this type only from deployments.", q.http.URL.Path).answer()
 	}
