@@ -160,6 +160,8 @@ type Server struct {
 	// must not call back. nil: nobody is told.
 	Observe func(Request, []MachineState)
 
+	scripts sync.WaitGroup // that run in machines
+
 	mu sync.Mutex
 	store
 	fullZones []string // see FillZones

@@ -76,7 +76,8 @@ func (q *request) runCommand(i *instance) answer {
 	}
 	o.command = &command{vmID: i.vmID}
 	begun := s.launch(machineKind, i.location, q.now, o)
-	go s.run(begun, i.id(), w.Script)
+	id := i.id()
+	s.scripts.Go(func() { s.run(begun, id, w.Script) })
 	return q.async(answer{status: http.StatusAccepted}, begun)
 }
 
@@ -108,6 +109,10 @@ func (s *Server) run(o *operation, machine string, script []string) {
 	}
 	o.command.ended = now
 }
+
+// WaitForScripts returns when no script runs in a machine, and the operation of each has ended: for a world with its own clock, which would not know
+// when to look again.
+func (s *Server) WaitForScripts() { s.scripts.Wait() }
 
 // tail is the end of an output, as much as Azure keeps of it.
 func tail(s string) string { return s[max(0, len(s)-mostOutput):] }

@@ -106,6 +106,10 @@ func TestRunCommandBySDK(t *testing.T) {
 	a.must(err)
 	byName, err := vms.BeginRunCommand(context.Background(), group, "server", input, nil)
 	a.must(err)
+	a.WaitForScripts()
+	if _, err := byName.Poll(context.Background()); err != nil || !byName.Done() {
+		t.Errorf("the script has run, and its operation goes on: %v", err)
+	}
 	alone := until(t, byName)
 	byID, err := a.vms.BeginRunCommand(context.Background(), group, "agents", "0", input, nil)
 	a.must(err)

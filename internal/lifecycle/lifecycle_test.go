@@ -82,6 +82,7 @@ func newWorld(t *testing.T, file string) *world {
 	wait := func(ctx context.Context, d time.Duration) error {
 		if w.await {
 			<-w.ran
+			w.sim.WaitForScripts() // it has run; now Azure knows it, too
 			w.await = false
 		}
 		w.mu.Lock()
