@@ -199,7 +199,9 @@ func TestARaisedMinIsNotWaitedFor(t *testing.T) {
 	w.up()
 	w.invite((&guest{config: adminConfig("https://127.0.0.1:6443")}).run)
 	var kept string
-	came, err := w.Await(t.Context(), w.awaiting(&kept, func() ([]lifecycle.Node, error) { return []lifecycle.Node{{Name: "render-agents-000000", Ready: true}}, nil }))
+	came, err := w.Await(t.Context(), w.awaiting(&kept, func() ([]lifecycle.Node, error) {
+		return []lifecycle.Node{{Name: "render-agents-000000", Ready: true}}, nil
+	}))
 	w.must(err)
 	if len(came.Missing) > 0 {
 		t.Errorf("missing: %q", came.Missing)
