@@ -159,7 +159,7 @@ func hostState(t *testing.T) map[string][]string {
 		t.Fatal(err)
 	}
 	for _, g := range groups {
-		for _, limit := range g.limits(1) {
+		for _, limit := range g.limits(1, nil) {
 			text, _ := os.ReadFile(filepath.Join(g.own, limit[0]))
 			s["limits"] = append(s["limits"], limit[0]+" "+string(text))
 		}
