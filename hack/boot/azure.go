@@ -49,6 +49,11 @@ func open(image []string, dir string, t *trusted, say func(string, ...any)) (*wo
 	w.azure = &azuresim.Server{
 		TenantID: tenant, Boot: azuresim.Fixed(8 * time.Second), Delete: azuresim.Fixed(3 * time.Second), RetryAfter: time.Second, Attestation: t.attestor,
 		Console: func(vmID string) (string, bool) { return w.host.ConsoleOf(vmID) },
+		Observe: func(r azuresim.Request, _ []azuresim.MachineState) {
+			if r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden {
+				say("Azure refuses %s %s: %s (%s)", r.Method, r.Path, r.Code, r.Action)
+			}
+		},
 		Run: func(ctx context.Context, id string, script []string) (string, string, error) {
 			return w.host.Run(ctx, id, script)
 		},

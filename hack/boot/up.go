@@ -156,7 +156,7 @@ var secrets = regexp.MustCompile(`PRIVATE KEY|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|K10[
 
 // agents waits for the machines that the pool has from the beginning.
 func (s *story) agents(ctx context.Context, _ options) error {
-	for _, name := range []string{"agents000000", "agents000001"} {
+	for _, name := range []string{"render-agents-000000", "render-agents-000001"} {
 		if err := s.ready(ctx, name, corev1.ConditionTrue); err != nil {
 			return err
 		}
@@ -262,7 +262,7 @@ func (s *story) diagnostics(ctx context.Context, _ options) error {
 	if err != nil {
 		return err
 	}
-	for _, line := range []string{"Datasource DataSourceAzure", "sluice-join: admitted as node agents000000"} {
+	for _, line := range []string{"Datasource DataSourceAzure", "sluice-join: admitted as node render-agents-000000"} {
 		if !strings.Contains(string(text), line) {
 			return fmt.Errorf("boot diagnostics have no %q:\n%s", line, text)
 		}
@@ -273,7 +273,7 @@ func (s *story) diagnostics(ctx context.Context, _ options) error {
 
 // restart switches an agent off and on: it comes back from its own disk as the node that it was.
 func (s *story) restart(ctx context.Context, _ options) error {
-	const id, name = setID + "/virtualMachines/0", "agents000000"
+	const id, name = setID + "/virtualMachines/0", "render-agents-000000"
 	before, err := s.kube.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -324,10 +324,10 @@ func (s *story) burst(ctx context.Context, _ options) error {
 		return err
 	}
 	s.step("sluice has grown the scale set to three")
-	if err := s.ready(ctx, "agents000002", corev1.ConditionTrue); err != nil {
+	if err := s.ready(ctx, "render-agents-000002", corev1.ConditionTrue); err != nil {
 		return err
 	}
-	s.step("agents000002 is a Ready node")
+	s.step("render-agents-000002 is a Ready node")
 	if err := until(ctx, "the Job to end", func() (bool, error) {
 		j, err := s.kube.BatchV1().Jobs("default").Get(ctx, "frames", metav1.GetOptions{})
 		return err == nil && j.Status.Succeeded == many, err
@@ -354,12 +354,12 @@ func (s *story) idle(ctx context.Context, _ options) error {
 	if err := until(ctx, "the third machine to go", func() (bool, error) { return len(s.machines()) < 3, nil }); err != nil {
 		return err
 	}
-	if left := s.machines(); len(left) != 2 || left["agents000000"] == "" || left["agents000001"] == "" {
+	if left := s.machines(); len(left) != 2 || left["render-agents-000000"] == "" || left["render-agents-000001"] == "" {
 		return fmt.Errorf("sluice has left the machines %v", left)
 	}
-	s.step("sluice has removed agents000002 and no other")
+	s.step("sluice has removed render-agents-000002 and no other")
 	if err := until(ctx, "the Node to go", func() (bool, error) {
-		_, err := s.kube.CoreV1().Nodes().Get(ctx, "agents000002", metav1.GetOptions{})
+		_, err := s.kube.CoreV1().Nodes().Get(ctx, "render-agents-000002", metav1.GetOptions{})
 		return apierrors.IsNotFound(err), err
 	}); err != nil {
 		return err
@@ -368,7 +368,7 @@ func (s *story) idle(ctx context.Context, _ options) error {
 		return errors.New("the machine is gone, and its disk is not")
 	}
 	s.step("its Node is gone")
-	if _, err := s.operator.run(ctx, "sluice", "explain", "node", "agents000002"); err != nil {
+	if _, err := s.operator.run(ctx, "sluice", "explain", "node", "render-agents-000002"); err != nil {
 		return err
 	}
 	_, err := s.operator.run(ctx, "sluice", "explain", "group", "render-agents")
