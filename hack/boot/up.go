@@ -40,7 +40,7 @@ const (
 
 func (s *story) play(ctx context.Context, o options) error {
 	for _, part := range []func(context.Context, options) error{
-		s.file, s.up, s.kubeconfig, s.agents, s.pods, s.diagnostics, s.restart, s.burst, s.idle, s.end,
+		s.file, s.up, s.kubeconfig, s.agents, s.pods, s.diagnostics, s.burst, s.idle, s.restart, s.gone, s.end,
 	} {
 		if err := part(ctx, o); err != nil {
 			return err
@@ -358,21 +358,23 @@ func (s *story) idle(ctx context.Context, _ options) error {
 		return fmt.Errorf("sluice has left the machines %v", left)
 	}
 	s.step("sluice has removed render-agents-000002 and no other")
+	if _, there := s.host.Console(setID + "/virtualMachines/2"); there {
+		return errors.New("the machine is gone, and its disk is not")
+	}
+	_, err := s.operator.run(ctx, "sluice", "explain", "node", "render-agents-000002")
+	return err
+}
+
+// gone waits until sluice has removed the Node as well, which it does once it is sure that the machine is gone.
+func (s *story) gone(ctx context.Context, _ options) error {
 	if err := until(ctx, "the Node to go", func() (bool, error) {
 		_, err := s.kube.CoreV1().Nodes().Get(ctx, "render-agents-000002", metav1.GetOptions{})
 		return apierrors.IsNotFound(err), err
 	}); err != nil {
 		return err
 	}
-	if _, there := s.host.Console(setID + "/virtualMachines/2"); there {
-		return errors.New("the machine is gone, and its disk is not")
-	}
 	s.step("its Node is gone")
-	if _, err := s.operator.run(ctx, "sluice", "explain", "node", "render-agents-000002"); err != nil {
-		return err
-	}
-	_, err := s.operator.run(ctx, "sluice", "explain", "group", "render-agents")
-	return err
+	return nil
 }
 
 // end takes the cluster down.
