@@ -47,7 +47,7 @@ type world struct {
 func open(image []string, dir string, t *trusted, say func(string, ...any)) (*world, error) {
 	w := &world{}
 	w.azure = &azuresim.Server{
-		TenantID: tenant, Boot: azuresim.Fixed(8 * time.Second), Delete: azuresim.Fixed(3 * time.Second), RetryAfter: time.Second, Attestation: t.attestor,
+		TenantID: tenant, AwaitReports: true, Delete: azuresim.Fixed(3 * time.Second), RetryAfter: time.Second, Attestation: t.attestor,
 		Console: func(vmID string) (string, bool) { return w.host.ConsoleOf(vmID) },
 		Observe: func(r azuresim.Request, _ []azuresim.MachineState) {
 			if r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden {
@@ -70,7 +70,7 @@ func open(image []string, dir string, t *trusted, say func(string, ...any)) (*wo
 		names[name] = azureAddress
 	}
 	var err error
-	if w.host, err = host.Open(host.Config{Dir: filepath.Join(dir, "machines"), Image: image, Names: names, Metadata: w.azure.Metadata, Say: say}); err != nil {
+	if w.host, err = host.Open(host.Config{Dir: filepath.Join(dir, "machines"), Image: image, Names: names, Metadata: w.azure.Metadata, Report: w.azure.Report, Say: say}); err != nil {
 		return nil, err
 	}
 	l, err := w.host.Listen(netip.AddrPortFrom(azureAddress, 443))

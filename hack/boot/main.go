@@ -155,9 +155,6 @@ func (s *story) evidence(dir string) {
 	}
 }
 
-// errFailed is a failure that no waiting mends.
-var errFailed = errors.New("it has failed")
-
 // until waits until something holds, which is asked for again and again.
 func until(ctx context.Context, what string, holds func() (bool, error)) error {
 	const most = 5 * time.Minute
@@ -167,9 +164,6 @@ func until(ctx context.Context, what string, holds func() (bool, error)) error {
 		ok, err := holds()
 		if ok {
 			return nil
-		}
-		if errors.Is(err, errFailed) {
-			return fmt.Errorf("waited for %s: %w", what, err)
 		}
 		select {
 		case <-ctx.Done():

@@ -31,7 +31,7 @@ func newOperator(w *world, dir, binaries string, t *trusted, say func(string, ..
 		return nil, err
 	}
 	return &operator{w.host, dir, binaries, []string{
-		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + dir, "SSL_CERT_FILE=" + t.caFile, "KUBECONFIG=" + filepath.Join(dir, "kubeconfig"),
+		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + dir, "SSL_CERT_FILE=" + t.caFile, "KUBECONFIG=" + filepath.Join(dir, "render.kubeconfig"),
 		"ARM_TENANT_ID=" + tenant, "ARM_CLIENT_ID=" + client, "ARM_CLIENT_SECRET=" + secret, "ARM_SUBSCRIPTION_ID=" + subscription,
 	}, say}, os.WriteFile(filepath.Join(dir, "resolv.conf"), []byte("nameserver 168.63.129.16\n"), 0o644)
 }

@@ -40,7 +40,7 @@ const (
 
 func (s *story) play(ctx context.Context, o options) error {
 	for _, part := range []func(context.Context, options) error{
-		s.file, s.up, s.kubeconfig, s.agents, s.pods, s.diagnostics, s.burst, s.idle, s.restart, s.gone, s.end,
+		s.file, s.up, s.agents, s.pods, s.diagnostics, s.burst, s.idle, s.restart, s.gone, s.end,
 	} {
 		if err := part(ctx, o); err != nil {
 			return err
@@ -91,7 +91,7 @@ sluice:
 	return nil
 }
 
-// up makes the cluster, as far as Azure does.
+// up makes the cluster, waits for it and fetches its kubeconfig.
 func (s *story) up(ctx context.Context, _ options) error {
 	s.routes()
 	go func() {
@@ -102,8 +102,14 @@ func (s *story) up(ctx context.Context, _ options) error {
 	if _, err := s.operator.run(ctx, "sluice", "cluster", "up", "--yes"); err != nil {
 		return err
 	}
-	s.step("Azure has made the cluster")
-	return nil
+	s.step("the cluster is there: a control plane, two agents, and the operator's kubeconfig")
+	rest, err := clientcmd.BuildConfigFromFlags("", filepath.Join(s.operator.dir, "render.kubeconfig"))
+	if err != nil {
+		return err
+	}
+	rest.Dial, rest.QPS, rest.Burst = s.host.Dial, 100, 100
+	s.kube, err = kubernetes.NewForConfig(rest)
+	return err
 }
 
 // routes is the route table of the machines' network: each machine has the pods of its own number.
@@ -118,39 +124,6 @@ func (s *story) routes() {
 	}
 }
 
-// kubeconfig waits for the control plane, and fetches its kubeconfig by Azure's run command.
-func (s *story) kubeconfig(ctx context.Context, _ options) error {
-	if err := s.said(ctx, serverID, "sluice: the control plane is ready"); err != nil {
-		return err
-	}
-	s.step("the server has a control plane")
-	text, _, err := s.host.Run(ctx, serverID, []string{"cat /etc/kubernetes/admin.conf"})
-	if err != nil {
-		return err
-	}
-	var public struct {
-		Properties struct{ IPAddress string }
-	}
-	if err := s.ask(ctx, "GET", publicPath, &public); err != nil {
-		return err
-	}
-	file := filepath.Join(s.operator.dir, "kubeconfig")
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, private, public.Properties.IPAddress)), 0o600); err != nil {
-		return err
-	}
-	rest, err := clientcmd.BuildConfigFromFlags("", file)
-	if err != nil {
-		return err
-	}
-	rest.Dial, rest.QPS, rest.Burst = s.host.Dial, 100, 100
-	if s.kube, err = kubernetes.NewForConfig(rest); err != nil {
-		return err
-	}
-	_, err = s.operator.run(ctx, "kubectl", "get", "nodes")
-	s.step("the operator has a kubeconfig, by run command")
-	return err
-}
-
 // secrets are what no custom data may hold: private keys, and bootstrap tokens of any kind.
 var secrets = regexp.MustCompile(`PRIVATE KEY|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|K10[0-9a-f]{64}::`)
 
@@ -160,7 +133,7 @@ func (s *story) agents(ctx context.Context, _ options) error {
 		if err := s.ready(ctx, name, corev1.ConditionTrue); err != nil {
 			return err
 		}
-		s.step("%s is a Ready node, let in by what Azure attests of it", name)
+		s.step("%s is a Ready node", name)
 	}
 	for _, m := range s.azure.Machines() {
 		p, _ := s.azure.Provision(m.ID)
@@ -396,20 +369,6 @@ func (s *story) end(ctx context.Context, _ options) error {
 	s.step("the cluster is down, and the storage is left")
 	return nil
 }
-
-// said waits until a machine has written a text to its console.
-func (s *story) said(ctx context.Context, id, text string) error {
-	return until(ctx, fmt.Sprintf("%q on the console of %s", text, id), func() (bool, error) {
-		console, _ := s.host.Console(id)
-		if line := failure.FindString(console); line != "" {
-			return false, fmt.Errorf("%w: %s", errFailed, line)
-		}
-		return strings.Contains(console, text), nil
-	})
-}
-
-// failure is a line by which systemd says that a script of sluice's has ended with an error. It would be tried again.
-var failure = regexp.MustCompile(`Failed to start .*sluice-(server|agent)\.service.*`)
 
 // ready waits until a node's condition Ready is this.
 func (s *story) ready(ctx context.Context, name string, want corev1.ConditionStatus) error {

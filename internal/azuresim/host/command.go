@@ -19,6 +19,7 @@ type command struct {
 
 type outcome struct {
 	ID     uint64 `json:"id"`
+	Code   int    `json:"code"`
 	Stdout string `json:"stdout"`
 	Stderr string `json:"stderr"`
 }
@@ -73,6 +74,14 @@ func (c *commands) run(ctx context.Context, script string) (outcome, error) {
 	}
 }
 
+// ExitError is what a script ended with, unless that was 0.
+type ExitError struct{ Code int }
+
+func (e *ExitError) Error() string { return fmt.Sprintf("the script ended with %d", e.Code) }
+
+// ExitCode tells the script's own failure from that of running it.
+func (e *ExitError) ExitCode() int { return e.Code }
+
 // Run runs a script as root in a machine, as Azure's run command does: by the machine's own agent, one at a time, when the machine is up.
 func (h *Host) Run(ctx context.Context, id string, script []string) (stdout, stderr string, err error) {
 	m := h.machine(id)
@@ -82,5 +91,8 @@ func (h *Host) Run(ctx context.Context, id string, script []string) (stdout, std
 	m.asking.Lock()
 	defer m.asking.Unlock()
 	o, err := m.commands().run(ctx, strings.Join(script, "\n")+"\n")
+	if err == nil && o.Code != 0 {
+		err = &ExitError{o.Code}
+	}
 	return o.Stdout, o.Stderr, err
 }

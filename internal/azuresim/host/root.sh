@@ -53,7 +53,7 @@ while True:
             continue
         job = json.loads(told)
         ran = subprocess.run(["/bin/sh"], input=job["script"].encode(), capture_output=True)
-        body = {"id": job["id"], "stdout": ran.stdout.decode(errors="replace"), "stderr": ran.stderr.decode(errors="replace")}
+        body = {"id": job["id"], "code": ran.returncode, "stdout": ran.stdout.decode(errors="replace"), "stderr": ran.stderr.decode(errors="replace")}
         urllib.request.urlopen(AT, data=json.dumps(body).encode(), timeout=30).close()
     except (OSError, ValueError):
         time.sleep(1)
