@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -212,11 +211,15 @@ func (s *story) pods(ctx context.Context, _ options) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range pods.Items {
-		if _, err := s.kube.CoreV1().Pods("default").GetLogs(p.Name, &corev1.PodLogOptions{}).DoRaw(ctx); err != nil {
-			return fmt.Errorf("the log of %s on %s: %w", p.Name, p.Spec.NodeName, err)
+	for _, p := range pods.Items { // by a certificate of the kubelet's that the door approves after the machine has joined
+		if err := until(ctx, fmt.Sprintf("the log of %s on %s", p.Name, p.Spec.NodeName), func() (bool, error) {
+			_, err := s.kube.CoreV1().Pods("default").GetLogs(p.Name, &corev1.PodLogOptions{}).DoRaw(ctx)
+			return err == nil, err
+		}); err != nil {
+			return err
 		}
 	}
+	s.step("both pods' logs are read")
 	return nil
 }
 
@@ -331,8 +334,11 @@ func (s *story) idle(ctx context.Context, _ options) error {
 		return fmt.Errorf("sluice has left the machines %v", left)
 	}
 	s.step("sluice has removed render-agents-000002 and no other")
-	if _, there := s.host.Console(setID + "/virtualMachines/2"); there {
-		return errors.New("the machine is gone, and its disk is not")
+	if err := until(ctx, "the machine's disk to go", func() (bool, error) {
+		_, there := s.host.Console(setID + "/virtualMachines/2")
+		return !there, nil
+	}); err != nil {
+		return err
 	}
 	_, err := s.operator.run(ctx, "sluice", "explain", "node", "render-agents-000002")
 	return err
