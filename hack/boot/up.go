@@ -39,7 +39,7 @@ const (
 
 func (s *story) play(ctx context.Context, o options) error {
 	for _, part := range []func(context.Context, options) error{
-		s.file, s.up, s.agents, s.pods, s.diagnostics, s.burst, s.idle, s.restart, s.gone, s.end,
+		s.file, s.up, s.agents, s.pods, s.burst, s.idle, s.logs, s.diagnostics, s.restart, s.gone, s.end,
 	} {
 		if err := part(ctx, o); err != nil {
 			return err
@@ -207,6 +207,11 @@ func (s *story) pods(ctx context.Context, _ options) error {
 		return err
 	}
 	s.step("both pods answer through the Service")
+	return nil
+}
+
+// logs reads what the pods wrote.
+func (s *story) logs(ctx context.Context, _ options) error {
 	pods, err := s.kube.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -371,6 +376,15 @@ func (s *story) end(ctx context.Context, _ options) error {
 	}
 	if want := map[string][]string{"images": {}, "render-storage": {"disks assets"}}; !maps.EqualFunc(left, want, slices.Equal) {
 		return fmt.Errorf("down has left %v, and not %v", left, want)
+	}
+	var rights struct {
+		Value []struct{ ID string }
+	}
+	if err := s.ask(ctx, http.MethodGet, "/subscriptions/"+subscription+"/providers/Microsoft.Authorization/roleAssignments?api-version=2022-04-01", &rights); err != nil {
+		return err
+	}
+	if len(rights.Value) != 1 { // the operator's
+		return fmt.Errorf("down has left the rights %v", rights.Value)
 	}
 	s.step("the cluster is down, and the storage is left")
 	return nil
