@@ -40,7 +40,8 @@ var (
 type world struct {
 	azure *azuresim.Server
 	host  *host.Host
-	done  []func()
+	life  context.Context // until close
+	end   []func()
 }
 
 // open opens both, and joins them: by names and addresses in the machines' network.
@@ -79,20 +80,21 @@ func open(image []string, dir string, t *trusted, say func(string, ...any)) (*wo
 	}
 	server := &http.Server{Handler: w.azure, ReadHeaderTimeout: time.Minute}
 	go server.Serve(tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{t.server}, MinVersion: tls.VersionTLS12}))
-	following, halt := context.WithCancel(context.Background())
+	life, halt := context.WithCancel(context.Background())
+	w.life = life
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
-		host.Follow(following, w.azure, w.host, say)
+		host.Follow(life, w.azure, w.host, say)
 	}()
-	w.done = append(w.done, func() { server.Close(); halt(); <-followed })
+	w.end = []func(){func() { server.Close() }, halt, func() { <-followed }}
 	return w, nil
 }
 
 // close ends all machines.
 func (w *world) close() error {
-	for _, done := range w.done {
-		done()
+	for _, end := range w.end {
+		end()
 	}
 	return w.host.Close()
 }
@@ -134,7 +136,8 @@ func (w *world) ask(ctx context.Context, method, path string, into any) error {
 }
 
 // forward is Azure's network in front of a public address, once there is one: what comes to a port there goes to the private address.
-func (w *world) forward(ctx context.Context, path, private string, port uint16) error {
+func (w *world) forward(path, private string, port uint16) error {
+	ctx := w.life
 	var public struct {
 		Properties struct{ IPAddress string }
 	}
@@ -152,7 +155,7 @@ func (w *world) forward(ctx context.Context, path, private string, port uint16) 
 	if err != nil {
 		return err
 	}
-	w.done = append(w.done, func() { l.Close() })
+	context.AfterFunc(ctx, func() { l.Close() })
 	for {
 		from, err := l.Accept()
 		if err != nil {

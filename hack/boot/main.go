@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -103,7 +102,7 @@ func (o options) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() {
-		if err != nil {
+		if err != nil && ctx.Err() == nil { // nobody waits for it who has pressed Ctrl-C
 			s.evidence(o.dir)
 		}
 		err = errors.Join(err, s.close())

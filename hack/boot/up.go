@@ -94,7 +94,7 @@ sluice:
 func (s *story) up(ctx context.Context, _ options) error {
 	s.routes()
 	go func() {
-		if err := s.forward(ctx, publicPath, private, 6443); err != nil && ctx.Err() == nil {
+		if err := s.forward(publicPath, private, 6443); err != nil && s.life.Err() == nil {
 			s.say("the public address: %v", err)
 		}
 	}()
@@ -212,7 +212,7 @@ func (s *story) pods(ctx context.Context, _ options) error {
 
 // logs reads what the pods wrote.
 func (s *story) logs(ctx context.Context, _ options) error {
-	pods, err := s.kube.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
+	pods, err := s.kube.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: "app=hello"})
 	if err != nil {
 		return err
 	}
