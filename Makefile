@@ -77,8 +77,8 @@ ccm-conformance: ## drive cloud-provider-azure's own provider against the simula
 	@GO='$(GO)' LDFLAGS='$(LDFLAGS)' hack/build bin/azuresim ./cmd/azuresim
 	@cd hack/ccm && $(GO) build -o ../../bin/ccm . && ../../bin/ccm ../../bin/azuresim
 
-.PHONY: boot
-boot: ## boot a cluster on the simulated Azure, with real systemd, cloud-init and kubeadm; needs root and a Debian's debootstrap; ALLOW_SKIP=1
+.PHONY: up
+up: ## play sluice cluster up to down on machines that really boot; needs root and a Debian's debootstrap, or ALLOW_SKIP=1 to pass without
 	@GO='$(GO)' hack/boot/run $(ARGS)
 
 .PHONY: boot-test

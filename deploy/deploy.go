@@ -19,6 +19,11 @@ const (
 //go:embed deployment.yaml
 var Deployment []byte
 
+// Service leads to the sluice of [Deployment], for whoever asks it through the API server, as YAML documents.
+//
+//go:embed service.yaml
+var Service []byte
+
 // WebAuthorization are the rights that --web-authorization needs, and the role of those who may read, as YAML documents.
 //
 //go:embed web-authorization.yaml

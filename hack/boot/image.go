@@ -18,9 +18,16 @@ import (
 	"strings"
 )
 
+// containerConfig is how an image is run.
+type containerConfig struct {
+	User       string   `json:",omitempty"`
+	Env        []string `json:",omitempty"`
+	Entrypoint []string
+}
+
 // writeImage writes an image of one layer as docker save does, which containerd imports. The layer is not compressed: it is read once, on this host.
 // Files are by their path in the image; a source that begins with an arrow is a symbolic link.
-func writeImage(archive, name, command string, files map[string]string) error {
+func writeImage(archive, name string, run containerConfig, files map[string]string) error {
 	layer, err := os.CreateTemp(filepath.Dir(archive), "layer")
 	if err != nil {
 		return err
@@ -34,7 +41,7 @@ func writeImage(archive, name, command string, files map[string]string) error {
 	digest := hex.EncodeToString(sum.Sum(nil))
 	config, err := json.Marshal(map[string]any{
 		"architecture": "amd64", "os": "linux", "created": "2026-01-01T00:00:00Z",
-		"config": map[string]any{"Env": []string{"PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, "Cmd": []string{command}},
+		"config": run,
 		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{"sha256:" + digest}},
 	})
 	if err != nil {

@@ -4,108 +4,170 @@ import (
 	"context"
 	"crypto/sha256"
 	"debug/elf"
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/netip"
 	"os"
+	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"sluice.dev/sluice/internal/azuresim/host"
 )
 
-//go:embed kubelet.service
-var kubeletUnit []byte
+// The files of the machine image. That it has them is what distribution.install: image asks of an image.
+//
+//go:embed image
+var imageFiles embed.FS
 
-//go:embed node.sh
-var nodeScript []byte
+// places are where in the machine image they are.
+var places = map[string]string{
+	"kubelet.service":      "etc/systemd/system/kubelet.service",
+	"kubelet.conf":         "etc/kubelet.conf.d/10-image.conf",
+	"containerd.toml":      "etc/containerd/config.toml",
+	"kubeadm.sh":           "usr/bin/kubeadm",
+	"pods-network.sh":      "usr/bin/pods-network.sh",
+	"pods-network.service": "etc/systemd/system/pods-network.service",
+}
 
-//go:embed kubeadm.sh
-var kubeadmScript []byte
+// sluiceImage is the name under which the machines' registry would have sluice.
+const sluiceImage = "registry.example/sluice:v0.1.0"
 
-// layer makes the folder that is laid over the root file system: a machine image with Kubernetes in it. Binaries are those of a folder.
-func layer(dir, binaries string) error {
-	for name, text := range map[string][]byte{"etc/systemd/system/kubelet.service": kubeletUnit, "usr/bin/node.sh": nodeScript, "usr/bin/kubeadm.sh": kubeadmScript} {
-		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o755); err != nil {
-			return err
-		}
-	}
-	for _, folder := range []string{"usr/lib/modules", "etc/systemd/system/multi-user.target.wants", "etc/kubernetes/manifests"} {
-		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
-			return err
-		}
-	}
-	enabled := filepath.Join(dir, "etc/systemd/system/multi-user.target.wants/kubelet.service")
-	if err := os.Symlink("../kubelet.service", enabled); err != nil && !errors.Is(err, fs.ErrExist) {
+// maker makes the machine image: what lies over a root file system.
+type maker struct {
+	image, root, binaries, work string
+	version                     string // of Kubernetes
+	trusted                     *trusted
+	names                       map[string]string // of kubeadm's images, by the last part of the name without the tag
+}
+
+// make makes the image, or what of it is not as it should be.
+func (m *maker) make(ctx context.Context) error {
+	if err := m.readNames(ctx); err != nil {
 		return err
 	}
-	for _, name := range []string{"kubelet", "kubeadm"} {
-		if err := link(filepath.Join(binaries, name), filepath.Join(dir, "usr/bin", name)); err != nil {
+	if err := m.files(); err != nil {
+		return err
+	}
+	return m.containers(ctx)
+}
+
+// readNames asks kubeadm which images it wants.
+func (m *maker) readNames(ctx context.Context) error {
+	out, err := exec.CommandContext(ctx, filepath.Join(m.binaries, "kubeadm"), "config", "images", "list", "--kubernetes-version="+m.version).Output()
+	if err != nil {
+		return fmt.Errorf("ask kubeadm for its images: %w", err)
+	}
+	m.names = map[string]string{}
+	for _, name := range strings.Fields(string(out)) {
+		short, _, _ := strings.Cut(path.Base(name), ":")
+		m.names[short] = name
+	}
+	if m.names["pause"] == "" {
+		return fmt.Errorf("kubeadm wants no image pause: %s", out)
+	}
+	return nil
+}
+
+// files writes all but the container images.
+func (m *maker) files() error {
+	put := func(name string, text []byte) error {
+		at := filepath.Join(m.image, name)
+		// A link to a binary may be there, of an earlier form of the image.
+		return errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.RemoveAll(at), os.WriteFile(at, text, 0o755))
+	}
+	for name, at := range places {
+		text, err := imageFiles.ReadFile("image/" + name)
+		if err != nil {
+			return err
+		}
+		if err := put(at, []byte(strings.ReplaceAll(string(text), "PAUSE", m.names["pause"]))); err != nil {
+			return err
+		}
+	}
+	authorities, err := os.ReadFile(filepath.Join(m.root, "etc/ssl/certs/ca-certificates.crt"))
+	if err != nil {
+		return err
+	}
+	if err := put("etc/ssl/certs/ca-certificates.crt", append(authorities, m.trusted.ca...)); err != nil {
+		return err
+	}
+	const wanted = "etc/systemd/system/multi-user.target.wants"
+	for _, folder := range []string{"usr/lib/modules", wanted} {
+		if err := os.MkdirAll(filepath.Join(m.image, folder), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.Symlink("../pods-network.service", filepath.Join(m.image, wanted, "pods-network.service")); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	for name, folder := range map[string]string{"kubelet": "usr/bin", "kubeadm": "usr/libexec", "kubectl": "usr/bin"} {
+		if err := link(filepath.Join(m.binaries, name), filepath.Join(m.image, folder, name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// archives writes the images of the cluster as archives.
-func archives(dir, binaries, root, version string) error {
+// archives writes the container images as archives: kubeadm's, and sluice's as hack/release makes it, with whom it trusts here.
+func (m *maker) archives(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	tags := map[string]string{
-		"pause": "1", "etcd": "1", "kube-apiserver": version, "kube-controller-manager": version, "kube-scheduler": version, "kube-proxy": version,
-	}
-	for name, tag := range tags {
+	for program, name := range m.names {
 		files := map[string]string{}
-		if name == "kube-proxy" { // it runs iptables, which is not Go
+		if program == "kube-proxy" { // it runs iptables, which is not Go
 			var err error
-			if files, err = packaged(root, "iptables", "libxtables12", "libmnl0", "libnftnl11", "libip4tc2", "libip6tc2", "libnetfilter-conntrack3",
+			if files, err = packaged(m.root, "iptables", "libxtables12", "libmnl0", "libnftnl11", "libip4tc2", "libip6tc2", "libnetfilter-conntrack3",
 				"libnfnetlink0", "libc6", "conntrack", "netbase"); err != nil {
 				return err
 			}
 		}
-		files["usr/local/bin/"+name] = filepath.Join(binaries, name)
-		if err := writeImage(filepath.Join(dir, name+".tar"), "sluice.dev/boot/"+name+":"+tag, name, files); err != nil {
+		at := "usr/local/bin/" + program
+		files[at] = filepath.Join(m.binaries, program)
+		run := containerConfig{Env: []string{"PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, Entrypoint: []string{"/" + at}}
+		if err := writeImage(filepath.Join(dir, program+".tar"), name, run, files); err != nil {
 			return err
 		}
 	}
-	return nil
+	return writeImage(filepath.Join(dir, "sluice.tar"), sluiceImage, containerConfig{User: "65532:65532", Entrypoint: []string{"/sluice"}}, map[string]string{
+		"sluice": filepath.Join(m.binaries, "sluice"), "etc/ssl/certs/ca-certificates.crt": m.trusted.caFile, strings.TrimPrefix(rootsFile, "/"): m.trusted.rootsFile,
+	})
 }
 
-//go:embed import.yaml
-var importData []byte
-
-// images gives the machine image a containerd that has the cluster's images: a machine imports them, and its folder is captured. It is done again when
-// a binary or the root file system is another.
-func images(ctx context.Context, image, binaries, root, version, work string) error {
-	want, err := made(binaries, root)
+// containers gives the machine image a containerd that has the container images: a machine imports them, and its folder is captured. It is done again
+// when a binary or the root file system is another.
+func (m *maker) containers(ctx context.Context) error {
+	want, err := m.madeOf()
 	if err != nil {
 		return err
 	}
-	stamp := filepath.Join(image, "containerd.made-of")
+	stamp := filepath.Join(m.image, "containerd.made-of")
 	if has, err := os.ReadFile(stamp); err == nil && string(has) == want {
 		return nil
 	}
-	fmt.Println("boot: a machine imports the images, once")
-	extra := filepath.Join(work, "archives")
+	fmt.Println("up: a machine imports the images, once")
+	extra := filepath.Join(m.work, "archives")
 	defer os.RemoveAll(extra)
-	captured := filepath.Join(image, "var/lib/containerd")
-	if err := errors.Join(os.RemoveAll(stamp), os.RemoveAll(captured), archives(filepath.Join(extra, "opt/images"), binaries, root, version)); err != nil {
+	captured := filepath.Join(m.image, "var/lib/containerd")
+	if err := errors.Join(os.RemoveAll(stamp), os.RemoveAll(captured), m.archives(filepath.Join(extra, "opt/images"))); err != nil {
 		return err
 	}
-	h, err := host.Open(host.Config{Dir: filepath.Join(work, "machines"), Image: []string{extra, image, root}})
+	h, err := host.Open(host.Config{Dir: filepath.Join(m.work, "machines"), Image: []string{extra, m.image, m.root}})
 	if err != nil {
 		return err
 	}
 	defer h.Close()
 	const id = "/import"
+	data, err := imageFiles.ReadFile("image/import.yaml")
+	if err != nil {
+		return err
+	}
 	if err := h.PowerOn(host.Machine{
-		ID: id, VMID: "11111111-2222-3333-4444-555555555555", Name: "import", Address: netip.MustParseAddr("10.0.0.4"), MAC: "00:0d:0a:00:00:04", Data: importData,
+		ID: id, VMID: "11111111-2222-3333-4444-555555555555", Name: "import", Address: netip.MustParseAddr("10.0.0.4"), MAC: "00:0d:0a:00:00:04", Data: data,
 	}); err != nil {
 		return err
 	}
@@ -119,15 +181,15 @@ func images(ctx context.Context, image, binaries, root, version, work string) er
 	return os.WriteFile(stamp, []byte(want), 0o644)
 }
 
-// made tells binaries and a root file system from others. The times of binaries do not: go build moves them.
-func made(binaries, root string) (string, error) {
-	entries, err := os.ReadDir(binaries)
+// madeOf tells binaries and a root file system from others. The times of binaries do not: go build moves them.
+func (m *maker) madeOf() (string, error) {
+	entries, err := os.ReadDir(m.binaries)
 	if err != nil {
 		return "", err
 	}
-	text := "1 " + root + "\n" // 1: the form of the images
+	text := fmt.Sprintf("2 %s %x\n", m.root, sha256.Sum256(append([]byte(nil), append(m.trusted.ca, m.trusted.roots...)...))) // 2: the form of the images
 	for _, e := range entries {
-		id, err := buildID(filepath.Join(binaries, e.Name()))
+		id, err := buildID(filepath.Join(m.binaries, e.Name()))
 		if err != nil {
 			return "", fmt.Errorf("%s is no program of go build: %w", e.Name(), err)
 		}
@@ -153,6 +215,9 @@ func buildID(program string) (string, error) {
 
 // link makes one file appear at two places, or copies it where that cannot be.
 func link(from, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
 	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -15,6 +15,7 @@ var purposes = map[string]string{
 	"Microsoft.Compute/virtualMachineScaleSets/read":                                               "find and read the groups",
 	"Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read":                               "list the machines",
 	"Microsoft.Compute/virtualMachineScaleSets/networkInterfaces/read":                             "match nodes by private address; optional",
+	"Microsoft.Compute/virtualMachineScaleSets/virtualMachines/networkInterfaces/read":             "let machines join by proof from their own address",
 	"Microsoft.Compute/virtualMachines/read":                                                       "list the machines",
 	"Microsoft.Compute/virtualMachineScaleSets/virtualMachines/retrieveBootDiagnosticsData/action": "show the boot log of a machine that does not join; optional",
 	"Microsoft.Compute/virtualMachines/retrieveBootDiagnosticsData/action":                         "show the boot log of a machine that does not join; optional",

@@ -49,6 +49,7 @@ var reading = []step{
 		return errors.Join(in.Token, in.RightsError)
 	}},
 	{"hear why a machine does not join", (*wired).diagnose},
+	{"look at a machine that wants to join, and at all", (*wired).greet},
 	{"watch for five quiet minutes", func(w *wired) error { w.pass(5 * time.Minute); return nil }},
 }
 
@@ -103,6 +104,27 @@ func (w *wired) diagnose() error {
 	w.Diagnose(nil)
 	if told == nil || told.Problem != "" || len(told.Lines) == 0 {
 		return fmt.Errorf("the machine says %+v", told)
+	}
+	return nil
+}
+
+// greet reads what the door reads of a machine that comes to it, by itself and in a list.
+func (w *wired) greet() error {
+	var id string
+	for _, m := range w.sim.Machines() {
+		if m.ScaleSet != "" || id == "" {
+			id = m.ID
+		}
+	}
+	ctx, door := context.Background(), w.Arrivals()
+	one, err := door.Machine(ctx, id)
+	if err != nil {
+		return err
+	}
+	group, set, _ := door.MachineID(id)
+	all, err := door.Machines(ctx, group, set)
+	if err != nil || !one.Address.IsValid() || !slices.Contains(all, one) {
+		return fmt.Errorf("the door sees %+v, and in the list %+v: %w", one, all, err)
 	}
 	return nil
 }

@@ -29,6 +29,8 @@ func TestAMachineBootsWithTheCustomDataOfItsModel(t *testing.T) {
 		want.MAC = got.MAC
 		if m.ScaleSet != "" {
 			want.User = "render"
+		} else {
+			want.Disks = []azuresim.ProvisionDisk{{ID: computePath + "/disks/agent-1-data", SizeGB: 64}}
 		}
 		if diff := cmp.Diff(want, got); diff != "" || !ok {
 			t.Errorf("%s (-want +got), %v:\n%s", m.ID, ok, diff)

@@ -22,6 +22,7 @@ func manifests(f *clusterfile.File) ([]machineFile, error) {
 		{"/etc/sluice/manifests/rbac.yaml", "0644", string(deploy.RBAC)},
 		{"/etc/sluice/manifests/join.yaml", "0644", string(deploy.Join)},
 		{"/etc/sluice/manifests/sluice.yaml", "0644", deployment},
+		{"/etc/sluice/manifests/service.yaml", "0644", string(deploy.Service)},
 	}
 	if f.Addons.CloudProvider {
 		text := strings.NewReplacer("@@cloudProvider@@", providerRelease, "@@cluster@@", f.Name, "@@pods@@", f.Network.Pods).Replace(embedded("cloud-provider.yaml"))

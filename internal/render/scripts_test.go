@@ -229,3 +229,26 @@ addon azurefile@v1.34.0
 		})
 	}
 }
+
+// TestAnImageIsLeftAsItIs has an image whose maker has set up containerd and the kernel: the script only looks, and names mirrors.
+func TestAnImageIsLeftAsItIs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		lacks, want string
+		ok          bool
+	}{
+		"with all":        {"", "done", true},
+		"without kubectl": {"kubectl", "the image has no kubectl: name one that has it, or set distribution.install to download", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, ok := bash(t, words+"INSTALL=image MIRROR= CONTAINERD=1 RUNC=1 PLUGINS=1 FLANNEL=1\n"+script(t, "common.sh")+script(t, "kubeadm.sh")+`
+command() { [ "$2" != "`+tc.lacks+`" ]; }
+for changes in modprobe sysctl mkdir containerd systemctl curl tar; do eval "$changes() { echo \"CHANGED by $changes \$*\"; }"; done
+install_binaries
+echo done
+`)
+			if ok != tc.ok || !strings.Contains(out, tc.want) || strings.Contains(out, "CHANGED") {
+				t.Errorf("ended well: %v, want %v with %q:\n%s", ok, tc.ok, tc.want, out)
+			}
+		})
+	}
+}

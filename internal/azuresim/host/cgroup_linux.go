@@ -71,7 +71,7 @@ func parseHierarchies(mounts, groups string) ([]cgroup, error) {
 }
 
 // makeGroups makes the machine's groups and puts its first process into them. Limits are on the upper of two groups, which the machine does not see.
-func makeGroups(all []cgroup, name string, pid int, memoryMB int) error {
+func makeGroups(all []cgroup, name string, pid int, memoryMB int, drives []drive) error {
 	for _, g := range all {
 		upper := filepath.Join(g.own, name)
 		inner := filepath.Join(upper, "machine")
@@ -91,7 +91,7 @@ func makeGroups(all []cgroup, name string, pid int, memoryMB int) error {
 				}
 			}
 		}
-		for _, limit := range g.limits(memoryMB) {
+		for _, limit := range g.limits(memoryMB, drives) {
 			if err := os.WriteFile(filepath.Join(upper, limit[0]), []byte(limit[1]), 0o644); err != nil {
 				return fmt.Errorf("limit the machine: %s %s: %w", limit[0], limit[1], err)
 			}
@@ -109,13 +109,13 @@ func (g cgroup) has(controller string) bool {
 
 // limits are files of a machine's group with what is written to them. Whatever node is made in a machine, also by a privileged container: the disks,
 // the memory and the log of the host are not for it.
-func (g cgroup) limits(memoryMB int) (all [][2]string) {
+func (g cgroup) limits(memoryMB int, drives []drive) (all [][2]string) {
 	if g.has("memory") && memoryMB > 0 {
 		all = append(all, [2]string{"memory.limit_in_bytes", strconv.Itoa(memoryMB) + "M"})
 	}
 	if g.has("devices") {
 		// What runc allows every container has to be allowed here, or none starts: tun (10:200) and a console (5:1) are.
-		for _, node := range []string{"b *:*", "c 1:1", "c 1:2", "c 1:4", "c 1:11", "c 4:*", "c 10:130", "c 10:231", "c 10:232", "c 10:234", "c 10:235", "c 10:237"} {
+		for _, node := range append(otherDrives(drives), "c 1:1", "c 1:2", "c 1:4", "c 1:11", "c 4:*", "c 10:130", "c 10:231", "c 10:232", "c 10:234", "c 10:235", "c 10:237") {
 			all = append(all, [2]string{"devices.deny", node + " rw"})
 		}
 	}

@@ -155,7 +155,11 @@ func (f *follower) turn(m *followed, want wanted) error {
 	if err != nil {
 		return err
 	}
-	return f.to.PowerOn(Machine{
+	machine := Machine{
 		ID: p.ID, VMID: p.VMID, Name: p.ComputerName, Address: address, MAC: p.MAC, MemoryMB: p.MemoryMB, User: p.User, Data: p.CustomData,
-	})
+	}
+	for _, d := range p.Disks {
+		machine.Disks = append(machine.Disks, Disk(d))
+	}
+	return f.to.PowerOn(machine)
 }

@@ -27,6 +27,14 @@ type Machine struct {
 	MemoryMB int        // that it has; 0: as much as the host
 	User     string     // the administrator; "" means azureuser
 	Data     []byte     // custom data as cloud-init takes it
+	Disks    []Disk     // its data disks
+}
+
+// Disk is a data disk of a machine. What is written on it stays when the machine is deleted, for the next one that names it.
+type Disk struct {
+	ID     string
+	LUN    int
+	SizeGB int
 }
 
 func (m Machine) user() string {

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -30,6 +31,9 @@ type Config struct {
 
 	// Network is the machines'. The zero value is 10.0.0.0/16, where azuresim's addresses begin. Azure keeps the first three addresses.
 	Network netip.Prefix
+
+	// Names are what machines can look up: addresses by names in lower case. A name that begins with a dot stands for all below it.
+	Names map[string]netip.Addr
 
 	// Metadata is the metadata service of a machine, by resource id; nil: there is none.
 	Metadata func(id string) http.Handler
@@ -119,10 +123,19 @@ func (h *Host) openServices() (err error) {
 		return err
 	}
 	h.closers = append(h.closers, stop)
+	names, err := h.network.serveNames(func(name string) (netip.Addr, bool) { return named(h.config.Names, name) })
+	if err != nil {
+		return err
+	}
+	h.closers = append(h.closers, names)
 	for at, serve := range map[netip.Addr]func(http.ResponseWriter, *http.Request, Machine){
 		metadataAddress: h.serveMetadata,
 		wireAddress: func(w http.ResponseWriter, r *http.Request, m Machine) {
-			serveWire(w, r, m, func(report health) { h.heard(m, report) })
+			var asked *commands
+			if known := h.machine(m.ID); known != nil {
+				asked = known.commands()
+			}
+			serveWire(w, r, m, func(report health) { h.heard(m, report) }, asked)
 		},
 	} {
 		server, err := h.network.serveMachines(at, h.byAddress, serve)
@@ -257,6 +270,9 @@ func (h *Host) Dial(ctx context.Context, kind, address string) (net.Conn, error)
 	return h.network.dial(ctx, kind, address)
 }
 
+// Start starts a program whose network is the machines': it sees what somebody at their router sees.
+func (h *Host) Start(cmd *exec.Cmd) error { return h.network.within(cmd.Start) }
+
 // Listen listens in the machines' network: at the router's address, or at one outside of the network, which machines then reach.
 func (h *Host) Listen(address netip.AddrPort) (net.Listener, error) { return h.network.listen(address) }
 
@@ -343,7 +359,7 @@ func removeMade(dir string, groups []cgroup) error {
 			errs = append(errs, removeGroup(line))
 		}
 	}
-	errs = append(errs, removeGroups(groups, groupName(dir)), os.RemoveAll(filepath.Join(dir, "machines")))
+	errs = append(errs, removeGroups(groups, groupName(dir)), os.RemoveAll(filepath.Join(dir, "machines")), os.RemoveAll(filepath.Join(dir, disksFolder)))
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}

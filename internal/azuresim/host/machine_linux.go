@@ -28,15 +28,26 @@ type machine struct {
 	dir     string
 	console console
 
+	asking sync.Mutex // one script at a time
+
 	turn sync.Mutex // one switches it at a time
 	mu   sync.Mutex
 	on   bool          // it is meant to run: one that reboots from inside boots again
 	pid  int           // of its first process; 0: it is off
 	over chan struct{} // closed when that process has ended
+	held []*os.File    // its data disks, as long as it runs
+	told *commands     // of this boot
 }
 
 func newMachine(h *Host, m Machine) *machine {
-	return &machine{Machine: m, host: h, dir: filepath.Join(h.config.Dir, "machines", m.VMID)}
+	return &machine{Machine: m, host: h, dir: filepath.Join(h.config.Dir, "machines", m.VMID), told: newCommands()}
+}
+
+// commands are what the machine's agent is told in this boot.
+func (m *machine) commands() *commands {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.told
 }
 
 func (m *machine) running() bool {
@@ -73,6 +84,7 @@ func (m *machine) turnOn() error {
 		return fmt.Errorf("make the disk of %s: %w", m.Name, err)
 	}
 	if err := m.boot(); err != nil {
+		m.releaseDisks()
 		return fmt.Errorf("boot %s: %w", m.Name, err)
 	}
 	return nil
@@ -225,13 +237,19 @@ func (h *Host) introduce(m *machine, pid int, socket *net.UnixConn) error {
 	if err := h.writeMade(); err != nil {
 		return err
 	}
-	if err := makeGroups(h.groups, filepath.Join(h.group, m.VMID), pid, m.MemoryMB); err != nil {
+	drives, err := m.attachDisks()
+	if err != nil {
+		return err
+	}
+	if err := makeGroups(h.groups, filepath.Join(h.group, m.VMID), pid, m.MemoryMB, drives); err != nil {
 		return err
 	}
 	if err := h.network.plug(pid, m.Machine); err != nil {
 		return err
 	}
-	if err := json.NewEncoder(socket).Encode(m.stage()); err != nil {
+	s := m.stage()
+	s.Drives = drives
+	if err := json.NewEncoder(socket).Encode(s); err != nil {
 		return err
 	}
 	text, files, err := hear(socket)
@@ -307,7 +325,7 @@ func (m *machine) start(theirs *os.File) (pid int, over chan struct{}, err error
 			return
 		}
 		m.mu.Lock()
-		m.on, m.pid, m.over = true, cmd.Process.Pid, over
+		m.on, m.pid, m.over, m.told = true, cmd.Process.Pid, over, newCommands()
 		m.mu.Unlock()
 		started <- nil
 		_ = cmd.Wait() // how it ended is in the state
@@ -322,6 +340,7 @@ func (m *machine) start(theirs *os.File) (pid int, over chan struct{}, err error
 // ended is told that the machine's first process has ended. The kernel ends it by SIGHUP when the machine rebooted, by SIGINT when it switched off.
 func (m *machine) ended(how syscall.WaitStatus, over chan struct{}) {
 	_ = removeGroups(m.host.groups, filepath.Join(m.host.group, m.VMID)) // else Close does
+	m.releaseDisks()
 	m.mu.Lock()
 	again := m.on && how.Signaled() && how.Signal() == syscall.SIGHUP
 	m.pid = 0

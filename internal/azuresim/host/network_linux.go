@@ -232,6 +232,30 @@ func (n *network) serveDHCP(find func(mac string) (Machine, bool), say func(stri
 	return socket.Close, nil
 }
 
+// serveNames answers machines at Azure's address for that, until the socket is closed.
+func (n *network) serveNames(find func(string) (netip.Addr, bool)) (stop func() error, err error) {
+	var socket net.PacketConn
+	if err := n.within(func() (err error) {
+		socket, err = net.ListenPacket("udp4", netip.AddrPortFrom(wireAddress, 53).String())
+		return err
+	}); err != nil {
+		return nil, fmt.Errorf("serve names: %w", err)
+	}
+	go func() {
+		buffer := make([]byte, 1500)
+		for {
+			size, from, err := socket.ReadFrom(buffer)
+			if err != nil {
+				return
+			}
+			if answer := answerName(buffer[:size], find); answer != nil {
+				_, _ = socket.WriteTo(answer, from) // who gets no answer asks again
+			}
+		}
+	}()
+	return socket.Close, nil
+}
+
 // serveMachines answers machines, known by where their requests come from, at one of Azure's addresses for them.
 func (n *network) serveMachines(at netip.Addr, find func(netip.Addr) (Machine, bool), serve func(http.ResponseWriter, *http.Request, Machine)) (*http.Server, error) {
 	l, err := n.listen(netip.AddrPortFrom(at, 80))

@@ -6,7 +6,7 @@ root=$1
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 # debootstrap chooses no provider of what is only provided: python3-cffi-backend is named for python3-cryptography.
 debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,udev,cloud-init,python3,python3-cffi-backend,isc-dhcp-client,iproute2,netbase,\
-ca-certificates,openssl,containerd,runc,containernetworking-plugins,iptables,conntrack,ethtool,socat,kmod,procps bookworm "$root" "${MIRROR:-http://deb.debian.org/debian}" >&2
+ca-certificates,openssl,curl,containerd,runc,containernetworking-plugins,iptables,conntrack,ethtool,socat,kmod,procps bookworm "$root" "${MIRROR:-http://deb.debian.org/debian}" >&2
 
 rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/* "$root"/usr/share/doc/* "$root"/usr/share/man/* "$root"/debootstrap
 rm -f "$root/etc/hostname" "$root/etc/machine-id" "$root/var/lib/dbus/machine-id"
@@ -39,16 +39,36 @@ case " \$* " in *' --container '* | *' -c '*) echo none && exit 1 ;; esac
 echo microsoft
 EOF
 sed -i '/^ - locale$/d' "$root/etc/cloud/cloud.cfg" # there is one, and no other can be made
-mkdir -p "$root/etc/containerd"
-cat >"$root/etc/containerd/config.toml" <<EOF
-version = 2
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "sluice.dev/boot/pause:1"
-  restrict_oom_score_adj = true
-  [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "/usr/lib/cni"
-  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
-    runtime_type = "io.containerd.runc.v2"
-    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
-      SystemdCgroup = false
+mkdir -p "$root/etc/systemd/system"
+cat >"$root/usr/sbin/azure-agent" <<EOF
+#!/usr/bin/python3
+# Runs what Azure's run command hands to this machine, one script at a time: the wire server has it, and is told what came of it.
+import json, subprocess, time, urllib.request
+AT = "http://168.63.129.16/machine?comp=command"
+while True:
+    try:
+        with urllib.request.urlopen(AT, timeout=90) as answer:
+            told = answer.read()
+        if not told:
+            continue
+        job = json.loads(told)
+        ran = subprocess.run(["/bin/sh"], input=job["script"].encode(), capture_output=True)
+        body = {"id": job["id"], "code": ran.returncode, "stdout": ran.stdout.decode(errors="replace"), "stderr": ran.stderr.decode(errors="replace")}
+        urllib.request.urlopen(AT, data=json.dumps(body).encode(), timeout=30).close()
+    except (OSError, ValueError):
+        time.sleep(1)
 EOF
+chmod 0755 "$root/usr/sbin/azure-agent"
+cat >"$root/etc/systemd/system/azure-agent.service" <<EOF
+[Unit]
+Description=Azure's agent
+After=cloud-init.service
+
+[Service]
+ExecStart=/usr/sbin/azure-agent
+Restart=always
+
+[Install]
+WantedBy=multi-user.target
+EOF
+chroot "$root" systemctl --quiet enable azure-agent.service

@@ -30,6 +30,7 @@ type stage struct {
 	Sysctls  map[string]string // by path below /proc/sys: private copies
 	Proc     map[string]string // by path below /proc: texts in the place of the host's
 	DMI      map[string]string
+	Drives   []drive
 	Shown    []string // of DMI: where the host has no such class of devices
 }
 
@@ -164,6 +165,11 @@ func (s *stage) devices() error {
 		"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx",
 	} {
 		if err := os.Symlink(target, s.in("dev/"+name)); err != nil {
+			return err
+		}
+	}
+	for _, d := range s.Drives {
+		if err := d.show(s.in("dev")); err != nil {
 			return err
 		}
 	}

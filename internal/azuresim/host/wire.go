@@ -71,7 +71,7 @@ type health struct {
 const mostReport = 1 << 20
 
 // serveWire answers a machine at the wire server, and tells what it reports of its health.
-func serveWire(w http.ResponseWriter, r *http.Request, m Machine, report func(health)) {
+func serveWire(w http.ResponseWriter, r *http.Request, m Machine, report func(health), commands *commands) {
 	switch comp := r.URL.Query().Get("comp"); {
 	case r.Method == http.MethodGet && comp == "versions":
 		w.Header().Set("Content-Type", "text/xml; charset=utf-8")
@@ -90,6 +90,8 @@ func serveWire(w http.ResponseWriter, r *http.Request, m Machine, report func(he
 			return
 		}
 		report(h)
+	case comp == "command" && commands != nil:
+		commands.ServeHTTP(w, r)
 	default:
 		http.NotFound(w, r)
 	}

@@ -45,7 +45,7 @@ func TestTheWireServerHearsWhetherAMachineIsReady(t *testing.T) {
 	var heard []health
 	ask := func(method, path, body string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
-		serveWire(w, httptest.NewRequest(method, path, strings.NewReader(body)), theOne, func(h health) { heard = append(heard, h) })
+		serveWire(w, httptest.NewRequest(method, path, strings.NewReader(body)), theOne, func(h health) { heard = append(heard, h) }, nil)
 		return w
 	}
 	var state struct {

@@ -10,13 +10,15 @@ binds() {
 }
 
 install_binaries() {
+	local arch from name
 	if [ "$INSTALL" = image ]; then
-		local name
 		for name in containerd kubelet kubeadm kubectl; do
 			command -v "$name" >/dev/null || die "the image has no $name: name one that has it, or set distribution.install to download"
 		done
-	elif [ "$(cat /usr/local/share/sluice-kubeadm 2>/dev/null)" != "$VERSION" ]; then
-		local arch from name
+		mirrors
+		return # how the image's containerd and kernel are set up is the image's matter
+	fi
+	if [ "$(cat /usr/local/share/sluice-kubeadm 2>/dev/null)" != "$VERSION" ]; then
 		arch=$(architecture)
 		from=https://github.com/containerd/containerd/releases/download/v$CONTAINERD/containerd-$CONTAINERD-linux-$arch.tar.gz
 		checked "$from" /tmp/containerd.tar.gz "$from.sha256sum"
