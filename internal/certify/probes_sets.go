@@ -1,0 +1,307 @@
+package certify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// retag writes tags, and the run's own beside them.
+func (l *Lab) retag(ctx context.Context, header http.Header, tags map[string]string) (*reply, error) {
+	tags[groupTag] = l.ledger.Run
+	return l.ask(ctx, http.MethodPatch, l.setPath(l.set.name), computeVersion, header, map[string]any{"tags": tags})
+}
+
+// etag is the entity tag of the uniform set.
+func (l *Lab) etag(ctx context.Context) (string, error) {
+	r, err := l.read(ctx, l.setPath(l.set.name), computeVersion)
+	if err == nil && r.text("etag") == "" {
+		err = errors.New("the scale set shows no entity tag")
+	}
+	if err != nil {
+		return "", err
+	}
+	return r.text("etag"), nil
+}
+
+// setProbes ask about a scale set without machines.
+var setProbes = []Probe{
+	{
+		Name: "entity-tag-in-body", Source: setAPI + "/get", Promises: []string{"S-04"}, Needs: Set,
+		Fact: "A scale set has its entity tag in the body, in a list the same as alone.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			alone, err := l.read(ctx, l.setPath(l.set.name), computeVersion)
+			if err != nil {
+				return Observation{}, err
+			}
+			all, err := l.list(ctx, l.path("Microsoft.Compute/virtualMachineScaleSets"), computeVersion)
+			listed := ""
+			for _, v := range all {
+				if text(v, "name") == l.set.name {
+					listed = text(v, "etag")
+				}
+			}
+			etag := alone.text("etag")
+			return seen(etag != "" && listed == etag, "alone", etag != "", "the same in the list", listed == etag), err
+		},
+	},
+	{
+		Name: "entity-tag-stays-when-read", Source: unseen, Promises: []string{"S-04"}, Needs: Set,
+		Fact: "An entity tag stays while nobody writes.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			before, err := l.etag(ctx)
+			if err != nil {
+				return Observation{}, err
+			}
+			if err := l.wait(ctx, lookAgain); err != nil {
+				return Observation{}, err
+			}
+			after, err := l.etag(ctx)
+			return seen(before == after, "the same after", lookAgain), err
+		},
+	},
+	{
+		Name: "entity-tag-moves-with-tags", Source: unseen, Promises: []string{"S-04"}, Needs: Set,
+		Fact: "A write of tags moves the entity tag.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			before, err := l.etag(ctx)
+			if err != nil {
+				return Observation{}, err
+			}
+			r, err := l.retag(ctx, nil, map[string]string{"probe": "moves"})
+			if _, err = l.must("write tags", r, err); err != nil {
+				return Observation{}, err
+			}
+			after, err := l.etag(ctx)
+			return seen(before != after, "moved", before != after), err
+		},
+	},
+	{
+		Name: "entity-tag-guards-writes", Source: setAPI + "/update", Promises: []string{"S-04"}, Needs: Set,
+		Fact: "A write whose If-Match is not the present entity tag is answered 412, and changes nothing.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			old, err := l.etag(ctx)
+			if err != nil {
+				return Observation{}, err
+			}
+			r, err := l.retag(ctx, nil, map[string]string{"guarded": "no"})
+			if _, err = l.must("write tags", r, err); err != nil {
+				return Observation{}, err
+			}
+			if now, err := l.etag(ctx); err != nil || now == old {
+				return Observation{}, errors.Join(err, errors.New("the entity tag did not move, so that there is no old one"))
+			}
+			if r, err = l.retag(ctx, http.Header{"If-Match": {old}}, map[string]string{"guarded": "yes"}); err != nil {
+				return Observation{}, err
+			}
+			after, err := l.read(ctx, l.setPath(l.set.name), computeVersion)
+			if err != nil {
+				return Observation{}, err
+			}
+			kept := after.text("tags", "guarded") == "no"
+			return seen(r.Status == http.StatusPreconditionFailed && kept, "status", r.Status, "code", r.code(), "unchanged", kept), nil
+		},
+	},
+	{
+		Name: "tags-are-replaced", Source: setAPI + "/update", Promises: []string{"S-37"}, Needs: Set,
+		Fact: "A write of tags replaces all of them.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			for _, name := range []string{"former", "latter"} {
+				r, err := l.retag(ctx, nil, map[string]string{name: "there"})
+				if _, err = l.must("write tags", r, err); err != nil {
+					return Observation{}, err
+				}
+			}
+			r, err := l.read(ctx, l.setPath(l.set.name), computeVersion)
+			if err != nil {
+				return Observation{}, err
+			}
+			former, latter := r.text("tags", "former") != "", r.text("tags", "latter") != ""
+			return seen(!former && latter, "the former", former, "the latter", latter), nil
+		},
+	},
+	{
+		Name: "list-shows-tags", Source: unseen, Promises: []string{"S-21", "S-22"}, Needs: Set,
+		Fact: "A list of scale sets shows new tags within 60 seconds.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			r, err := l.retag(ctx, nil, map[string]string{"listed": "soon"})
+			if r, err = l.must("write tags", r, err); err != nil {
+				return Observation{}, err
+			}
+			all, err := l.looks(ctx, r.at, func() (bool, error) {
+				sets, err := l.list(ctx, l.path("Microsoft.Compute/virtualMachineScaleSets"), computeVersion)
+				for _, v := range sets {
+					if text(v, "name") == l.set.name {
+						return text(v, "tags", "listed") == "soon", err
+					}
+				}
+				return false, err
+			})
+			after, is := when(all)
+			return seen(is, "shown after", after), err
+		},
+	},
+	{
+		Name: "custom-data-stays-hidden", Source: "https://learn.microsoft.com/azure/virtual-machines/custom-data", Promises: []string{"S-04"}, Needs: Set,
+		Fact: "A read shows no custom data, so that whoever writes back what was read loses it.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			r, err := l.read(ctx, l.setPath(l.set.name), computeVersion)
+			if err != nil {
+				return Observation{}, err
+			}
+			shown := r.text("properties", "virtualMachineProfile", "osProfile", "customData") != ""
+			return seen(!shown, "shown", shown), nil
+		},
+	},
+	{
+		Name: "names-in-any-case", Source: "https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules",
+		Promises: []string{"S-12"}, Needs: Set,
+		Fact: "A path in other letter case leads to the same resource.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			group := l.ledger.Group
+			path := strings.Replace(l.setPath(strings.ToUpper(l.set.name)), "/"+group+"/", "/"+strings.ToUpper(group)+"/", 1)
+			r, err := l.get(ctx, path, computeVersion)
+			if err != nil {
+				return Observation{}, err
+			}
+			return seen(r.ok() && strings.EqualFold(r.text("id"), l.setPath(l.set.name)), "status", r.Status, "name as written", r.text("name") == l.set.name), nil
+		},
+	},
+	{
+		Name: "delete-wants-names", Source: setAPI + "/delete-instances", Promises: []string{"S-10"}, Needs: Set,
+		Fact: "A delete of machines that names none is refused with 400.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			r, err := l.ask(ctx, http.MethodPost, l.setPath(l.set.name)+"/delete", computeVersion, nil, map[string]any{"instanceIds": []string{}})
+			if err != nil {
+				return Observation{}, err
+			}
+			return seen(r.Status == http.StatusBadRequest, "status", r.Status, "code", r.code()), nil
+		},
+	},
+	{
+		Name: "delete-wants-known-names", Source: unseen, Promises: []string{"S-11"}, Needs: Set,
+		Fact: "A delete of a machine that never was is refused with 400 InvalidParameter, and names the instance.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			r, err := l.remove(ctx, l.set.name, "987654")
+			if err != nil {
+				return Observation{}, err
+			}
+			return l.stale(r, "987654"), nil
+		},
+	},
+}
+
+// stale is what a delete of a machine that is not there looks like.
+func (l *Lab) stale(r *reply, id string) Observation {
+	names := strings.Contains(r.message(), "instanceId "+id+" is not an active")
+	return seen(r.Status == http.StatusBadRequest && r.code() == "InvalidParameter" && names,
+		"status", r.Status, "code", r.code(), "target", r.target(), "names the instance", names)
+}
+
+// remove asks for machines to be deleted, by their ids.
+func (l *Lab) remove(ctx context.Context, set string, ids ...string) (*reply, error) {
+	return l.ask(ctx, http.MethodPost, l.setPath(set)+"/delete", computeVersion, nil, map[string]any{"instanceIds": ids})
+}
+
+// dearProbes ask about machines that nobody sells.
+var dearProbes = []Probe{
+	{
+		Name: "failure-comes-with-the-operation", Source: spotErrors, Promises: []string{"S-33"}, Needs: Dear,
+		Fact: "A machine that cannot be allocated is not refused: the growth is accepted, and its operation ends as Failed with a code.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			r, err := l.resize(ctx, l.dear.name, 1, nil)
+			if err != nil {
+				return Observation{}, err
+			}
+			if !r.ok() {
+				return seen(false, "status", r.Status, "code", r.code()), nil
+			}
+			e, err := l.follow(ctx, r)
+			code := ""
+			if len(e.errors) > 0 {
+				code = e.errors[0].Code
+			}
+			if l.unsold = e.last == "Failed"; !l.unsold {
+				err = errors.Join(err, l.empty(ctx, l.dear.name))
+			}
+			return seen(e.last == "Failed" && code != "", "status", r.Status, "end", e.last, "code", code, "after", seconds(e.took)), err
+		},
+	},
+	{
+		Name: "failed-machine-counts", Source: unseen, Promises: []string{"S-01", "S-33"}, Needs: Dear,
+		Fact: "After a failed growth the capacity stays raised, and the machine is listed as Failed.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			n, err := l.capacity(ctx, l.dear.name)
+			if err != nil {
+				return Observation{}, err
+			}
+			all, err := l.machines(ctx, l.dear.name)
+			state := "none"
+			if len(all) > 0 {
+				state = all[0].state
+			}
+			return seen(n == 1 && len(all) == 1 && state == "Failed", "capacity", n, "listed", len(all), "state", state), err
+		},
+	},
+	{
+		Name: "failed-machine-goes-by-name", Source: unseen, Promises: []string{"S-10"}, Needs: Dear,
+		Fact: "A failed machine is deleted by its name, which lowers the capacity.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			all, err := l.machines(ctx, l.dear.name)
+			if err == nil && len(all) == 0 {
+				err = errors.New("there is no failed machine")
+			}
+			if err != nil {
+				return Observation{}, err
+			}
+			r, err := l.remove(ctx, l.dear.name, all[0].id)
+			if r, err = l.must("delete the failed machine", r, err); err != nil {
+				return Observation{}, err
+			}
+			e, err := l.follow(ctx, r)
+			if err != nil {
+				return Observation{}, err
+			}
+			n, err := l.capacity(ctx, l.dear.name)
+			return seen(e.last == "Succeeded" && n == len(all)-1, "status", r.Status, "end", e.last, "capacity", fmt.Sprintf("%d, was %d", n, len(all))), err
+		},
+	},
+	{
+		Name: "quota-is-refused-at-once", Source: "https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/error-resource-quota",
+		Promises: []string{"S-33"}, Needs: Dear,
+		Fact: "A capacity beyond the quota is refused at once, with the limit, the use and the need in the sentence.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			n := l.plan.beyond()
+			if !l.unsold {
+				return Observation{}, errors.New("nothing but the quota would keep Azure from making the machines")
+			}
+			if n == 0 {
+				return Observation{}, errors.New("the quota of spot cores is larger than what a scale set may ask for")
+			}
+			r, err := l.resize(ctx, l.dear.name, n, nil)
+			if err != nil {
+				return Observation{}, err
+			}
+			if r.ok() { // it was not refused: what it began is ended before it goes on
+				_, err := l.follow(ctx, r)
+				return seen(false, "status", r.Status), errors.Join(err, l.empty(ctx, l.dear.name))
+			}
+			said := r.message()
+			numbers := strings.Contains(said, "Current Limit: ") && strings.Contains(said, "Current Usage: ") && strings.Contains(said, "Additional Required: ")
+			return seen(r.Status == http.StatusConflict && r.code() == "OperationNotAllowed" && numbers && strings.Contains(strings.ToLower(said), "quota"),
+				"status", r.Status, "code", r.code(), "numbers", numbers), nil
+		},
+	},
+}
+
+// empty takes the machines of a set away again that nobody expected.
+func (l *Lab) empty(ctx context.Context, name string) error {
+	r, err := l.resize(ctx, name, 0, nil)
+	if r, err = l.must("take the machines away", r, err); err != nil {
+		return err
+	}
+	_, err = l.follow(ctx, r)
+	return err
+}
