@@ -70,6 +70,7 @@ func newWorld(t *testing.T, change func(*azuresim.Server)) *world {
 	cloud.Wait = w.pass
 	w.Run = certify.Run{
 		Cloud: cloud, CloudName: "azuresim", LedgerPath: filepath.Join(t.TempDir(), "ledger.json"), Sluice: "test", Now: w.sim.Now, Wait: w.pass,
+		Look: func(certify.Probe) {},
 		Tell: func(p certify.Probe, r certify.Result) {
 			t.Logf("%-8s  %-40s %s (%s)", r.Verdict, p.Name, r.Sentence, r.Took)
 			w.told[p.Name] = r

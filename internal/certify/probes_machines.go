@@ -551,7 +551,7 @@ func (l *Lab) evictOne(ctx context.Context) (e eviction, err error) {
 	if e.before, err = l.capacity(ctx, l.set.name); err != nil {
 		return e, err
 	}
-	if told, err := l.console(ctx, l.machinePath(m.id)); err == nil {
+	if told, _, err := l.console(ctx, l.machinePath(m.id)); err == nil {
 		e.heard = told["events"] != ""
 	}
 	r, err := l.ask(ctx, http.MethodPost, l.machinePath(m.id)+"/simulateEviction", computeVersion, nil, nil)
@@ -563,7 +563,7 @@ func (l *Lab) evictOne(ctx context.Context) (e eviction, err error) {
 		if err := l.wait(ctx, lookAgain); err != nil {
 			return e, err
 		}
-		if told, err := l.console(ctx, l.machinePath(m.id)); err == nil && e.heard && e.kind == "" {
+		if told, _, err := l.console(ctx, l.machinePath(m.id)); err == nil && e.heard && e.kind == "" {
 			e.kind, e.notice, e.names = announced(told["events"], m.name)
 			e.announced = l.now().Sub(r.at)
 		}

@@ -191,3 +191,15 @@ func (l *Lab) delete(ctx context.Context, what, path, version string) error {
 	}
 	return e.done("remove " + what)
 }
+
+// Others are the commands that remove the resource groups of runs that are there, whosoever they are.
+func Others(ctx context.Context, c *azure.Resources) (commands []string, err error) {
+	all, err := listAll(ctx, c, "/subscriptions/"+url.PathEscape(c.Subscription())+"/resourcegroups", groupsVersion, nil)
+	for _, v := range all {
+		if run := text(v, "tags", groupTag); run != "" && text(v, "name") == GroupPrefix+run {
+			l := Ledger{Subscription: c.Subscription(), Group: GroupPrefix + run}
+			commands = append(commands, l.Command())
+		}
+	}
+	return commands, err
+}

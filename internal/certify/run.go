@@ -22,6 +22,7 @@ type Run struct {
 
 	Now  func() time.Time
 	Wait func(context.Context, time.Duration) error
+	Look func(Probe)         // that is about to be asked
 	Tell func(Probe, Result) // of each probe as it ends
 	Say  func(string)        // of what is made and removed
 }
@@ -63,6 +64,7 @@ func (r Run) Ask(ctx context.Context, ledger *Ledger) (*Record, error) {
 		if len(r.Only) > 0 && !r.Only[p.Name] {
 			continue
 		}
+		r.Look(p)
 		began := r.Now()
 		o, err := Observation{}, ctx.Err()
 		if err == nil && !began.Before(ends) {

@@ -272,31 +272,35 @@ func (l *Lab) provideMachines(ctx context.Context, n int) error {
 	return err
 }
 
-// console is what the script has told, by name; the last of each. It is empty while the machine has told nothing.
-func (l *Lab) console(ctx context.Context, path string) (map[string]string, error) {
+// console is what the script has told, by name, the last of each, and whether cloud-init has ended. It is empty while the machine has told nothing.
+func (l *Lab) console(ctx context.Context, path string) (told map[string]string, over bool, err error) {
 	raw, err := l.cloud.BootLog(ctx, path)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	told := map[string]string{}
+	told = map[string]string{}
 	for line := range strings.Lines(string(raw)) {
 		if _, said, is := strings.Cut(line, mark); is {
 			name, value, _ := strings.Cut(strings.TrimSpace(said), " ")
 			told[name] = value
 		}
+		over = over || strings.Contains(line, "Cloud-init v.") && strings.Contains(line, " finished")
 	}
-	return told, nil
+	return told, over, nil
 }
 
 // errSilent is why a probe of what runs on a machine could not ask.
 var errSilent = errors.New("the machine's boot log has no word of the script that its cloud-init was given")
 
-// hear waits until the script has told something, at most three minutes: Azure shows a boot log late.
+// hear waits until the script has told who the machine is, at most three minutes: Azure shows a boot log late.
 func (l *Lab) hear(ctx context.Context, path string) (map[string]string, error) {
 	for range 18 {
-		told, err := l.console(ctx, path)
+		told, over, err := l.console(ctx, path)
 		if err != nil || told["vmId"] != "" && told["name"] != "" {
 			return told, err
+		}
+		if over {
+			return nil, errSilent
 		}
 		if err := l.wait(ctx, 10*time.Second); err != nil {
 			return nil, err
