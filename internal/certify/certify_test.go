@@ -2,6 +2,7 @@ package certify_test
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -20,6 +21,8 @@ const (
 	tenant       = "22222222-2222-2222-2222-222222222222"
 )
 
+var start = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+
 // world is a simulated Azure on its own clock, and somebody who certifies it.
 type world struct {
 	*testing.T
@@ -27,7 +30,9 @@ type world struct {
 	sim     *azuresim.Server
 	now     time.Time
 	told    map[string]certify.Result
+	boots   map[string]*boot // of machines that play the script of their cloud-init, by vmId
 	said    []string
+	quiet   bool
 	between func(*http.Request, http.RoundTripper) (*http.Response, error) // this and Azure
 }
 
@@ -43,6 +48,7 @@ func (patient) Await(ctx context.Context, done <-chan struct{}, _ time.Duration)
 }
 
 func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.now = w.now.Add(time.Millisecond)
 	next := &azuresim.Transport{Server: w.sim, Machine: "desk"}
 	if w.between != nil {
 		return w.between(r, next)
@@ -50,16 +56,23 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	return next.RoundTrip(r)
 }
 
-func newWorld(t *testing.T, change func(*azuresim.Server)) *world {
+func newWorld(t *testing.T, change func(*world)) *world {
 	t.Helper()
-	w := &world{T: t, now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), told: map[string]certify.Result{}}
+	w := &world{T: t, now: start, told: map[string]certify.Result{}, boots: map[string]*boot{}}
 	w.sim = &azuresim.Server{
 		Now: func() time.Time { return w.now }, AnyToken: true, TenantID: tenant, Throttle: true,
 		Boot: azuresim.Fixed(60 * time.Second), Delete: azuresim.Fixed(30 * time.Second),
 		Quota: map[string]int{"cores": 100, "lowPriorityCores": 20, "standardFSv2Family": 10},
 	}
+	w.sim.Console = func(uid string) (string, bool) {
+		b := w.boots[uid]
+		if b == nil {
+			return "", false
+		}
+		return b.log, true
+	}
 	if change != nil {
-		change(w.sim)
+		change(w)
 	}
 	w.must(w.sim.AddMachine(azuresim.Machine{Subscription: subscription, ResourceGroup: "office", Name: "desk", Location: "westeurope", SystemAssigned: true}))
 	cloud, err := azure.NewResources(t.Context(), azure.Options{
@@ -72,7 +85,9 @@ func newWorld(t *testing.T, change func(*azuresim.Server)) *world {
 		Cloud: cloud, CloudName: "azuresim", LedgerPath: filepath.Join(t.TempDir(), "ledger.json"), Sluice: "test", Now: w.sim.Now, Wait: w.pass,
 		Look: func(certify.Probe) {},
 		Tell: func(p certify.Probe, r certify.Result) {
-			t.Logf("%-8s  %-40s %s (%s)", r.Verdict, p.Name, r.Sentence, r.Took)
+			if !w.quiet {
+				t.Logf("%-8s  %-40s %s (%s)", r.Verdict, p.Name, r.Sentence, r.Took)
+			}
 			w.told[p.Name] = r
 		},
 		Say: func(s string) { w.said = append(w.said, s) },
@@ -80,10 +95,46 @@ func newWorld(t *testing.T, change func(*azuresim.Server)) *world {
 	return w
 }
 
-// pass lets so much time pass.
+// boot is a machine that plays the script.
+type boot struct{ log, events string }
+
+// pass lets so much time pass. Machines that are up play the script of their cloud-init meanwhile.
 func (w *world) pass(ctx context.Context, d time.Duration) error {
-	w.now = w.now.Add(d)
+	const step = 5 * time.Second
+	for ; d > 0; d -= step {
+		w.now = w.now.Add(min(d, step))
+		for _, m := range w.sim.Machines() {
+			if m.PowerState == "running" && m.ScaleSet == "uniform" {
+				w.play(m)
+			}
+		}
+	}
 	return ctx.Err()
+}
+
+// play has a machine tell on its console what its metadata service says, as the script does.
+func (w *world) play(m azuresim.MachineState) {
+	ask := func(path string) string {
+		r, err := http.NewRequestWithContext(w.Context(), http.MethodGet, "http://"+azuresim.MetadataHost+"/metadata/"+path, nil)
+		w.must(err)
+		r.Header.Set("Metadata", "true")
+		resp, err := w.sim.Client(m.ID).Do(r)
+		w.must(err)
+		defer resp.Body.Close()
+		raw, err := io.ReadAll(resp.Body)
+		w.must(err)
+		return string(raw)
+	}
+	b := w.boots[m.VMID]
+	if b == nil {
+		b = &boot{log: "[    0.000000] Linux\n\nsluice-certify: vmId " + ask("instance/compute/vmId?api-version=2021-02-01&format=text") +
+			"\n\nsluice-certify: name " + ask("instance/compute/name?api-version=2021-02-01&format=text") + "\n"}
+		w.boots[m.VMID] = b
+	}
+	if events := ask("scheduledevents?api-version=2020-07-01"); events != b.events {
+		b.events = events
+		b.log += "\nsluice-certify: events " + events + "\n"
+	}
 }
 
 func (w *world) must(err error) {
@@ -109,7 +160,11 @@ func (w *world) run(ctx context.Context) (*certify.Record, *certify.Left) {
 }
 
 func (w *world) clean(ledger *certify.Ledger) *certify.Left {
-	return certify.Cleaner{Cloud: w.Cloud, Ledger: ledger, Now: w.Now, Wait: w.Wait, Say: w.Say}.Clean(context.Background())
+	return w.cleanIn(context.Background(), ledger)
+}
+
+func (w *world) cleanIn(ctx context.Context, ledger *certify.Ledger) *certify.Left {
+	return certify.Cleaner{Cloud: w.Cloud, Ledger: ledger, Now: w.Now, Wait: w.Wait, Say: w.Say}.Clean(ctx)
 }
 
 func TestEachFactIsSoInTheSimulator(t *testing.T) {

@@ -124,7 +124,6 @@ func (l *Lab) list(ctx context.Context, path, version string) ([]any, error) {
 
 // ended is how something that Azure did has ended.
 type ended struct {
-	first  string        // what the operation was called when it was first looked at, such as InProgress
 	last   string        // Succeeded, Failed, Canceled
 	errors []problem     // of one that failed, the innermost
 	took   time.Duration // since it was asked for
@@ -167,9 +166,6 @@ func (l *Lab) follow(ctx context.Context, r *reply) (ended, error) {
 		}
 		if !look.ok() {
 			return e, l.cloud.Refusal("follow what Azure does", look.Answer)
-		}
-		if e.first == "" {
-			e.first = said
 		}
 		if strings.EqualFold(said, "Succeeded") || strings.EqualFold(said, "Failed") || strings.EqualFold(said, "Canceled") {
 			e.last, e.took, e.errors = said, l.now().Sub(began), leaves(dig(look.body, "error"))

@@ -108,9 +108,10 @@ func (l *Ledger) Command() string {
 	return fmt.Sprintf("az group delete --subscription %s --name %s", l.Subscription, l.Group)
 }
 
-// ours says whether a resource of the group is the run's: the ledger names it, its tag does, or Azure named it after one of the run's sets.
+// ours says whether a resource of the group is the run's: the ledger names it, its tag or its name has the run, or Azure named it after one of the
+// run's sets.
 func (l *Ledger) ours(id, name string, tags map[string]string) bool {
-	if tags[groupTag] == l.Run {
+	if tags[groupTag] == l.Run || strings.Contains(name, l.Run) {
 		return true
 	}
 	for _, path := range l.Asked {

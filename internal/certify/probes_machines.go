@@ -30,8 +30,8 @@ var growthProbes = []Probe{
 		Run: func(_ context.Context, l *Lab) (Observation, error) {
 			g := l.growth
 			link := g.answer.Header.Get("Azure-AsyncOperation") != ""
-			return seen(link && strings.EqualFold(g.end.first, "InProgress") && strings.EqualFold(g.end.last, "Succeeded"),
-				"status", g.answer.Status, "operation", link, "Retry-After", g.answer.Header.Get("Retry-After"), "first", g.end.first,
+			return seen(link && strings.EqualFold(g.begun, "InProgress") && strings.EqualFold(g.end.last, "Succeeded"),
+				"status", g.answer.Status, "operation", link, "Retry-After", g.answer.Header.Get("Retry-After"), "first", g.begun,
 				"end", g.end.last, "after", seconds(g.end.took)), nil
 		},
 	},
@@ -73,7 +73,11 @@ var growthProbes = []Probe{
 		Fact: "A list shows a new machine within 60 seconds after the capacity was raised.",
 		Run: func(_ context.Context, l *Lab) (Observation, error) {
 			after, is := when(l.growth.listed)
-			return seen(is, "shown after", after, "as", l.growth.first.state), nil
+			as := ""
+			if l.growth.first != nil {
+				as = l.growth.first.state
+			}
+			return seen(is, "shown after", after, "as", as), nil
 		},
 	},
 	{
@@ -81,6 +85,9 @@ var growthProbes = []Probe{
 		Fact: "A machine has its vmId and its time of creation from the first list on, and keeps them.",
 		Run: func(_ context.Context, l *Lab) (Observation, error) {
 			first, last := l.growth.first, l.growth.last
+			if first == nil {
+				return Observation{}, errors.New("no list showed the machine while it came")
+			}
 			return seen(first.uid != "" && first.uid == last.uid && first.created != "" && first.created == last.created,
 				"vmId at first", first.uid != "", "kept", first.uid == last.uid, "time at first", first.created != "", "time kept", first.created == last.created), nil
 		},
@@ -194,7 +201,7 @@ func (l *Lab) lower(ctx context.Context) (before, gone []machine, r *reply, err 
 	if _, err = l.follow(ctx, r); err != nil {
 		return before, nil, r, err
 	}
-	after, err := l.living(ctx, l.set.name)
+	after, err := l.settled(ctx, len(before)-1)
 	for _, m := range before {
 		if !slices.ContainsFunc(after, func(other machine) bool { return other.uid == m.uid }) {
 			gone = append(gone, m)
@@ -277,7 +284,7 @@ func (l *Lab) takeOne(ctx context.Context) (r removal, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.others = len(after) == len(before)-1
+	r.others = r.second.ok() || len(after) == len(before)-1
 	r.repeated, err = l.remove(ctx, l.set.name, r.victim.id)
 	return r, err
 }
@@ -488,7 +495,10 @@ var machineProbes = []Probe{
 				return Observation{}, err
 			}
 			on, r, err := l.power(ctx, "start", m)
-			return seen(on.uid == m.uid && on.id == m.id && on.power == "running", "status", r.Status, "the same", on.uid == m.uid, "power", on.power), err
+			if err != nil {
+				return Observation{}, err
+			}
+			return seen(on.uid == m.uid && on.id == m.id && on.power == "running", "status", r.Status, "the same", on.uid == m.uid, "power", on.power), nil
 		},
 	},
 	{

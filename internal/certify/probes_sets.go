@@ -233,6 +233,9 @@ var dearProbes = []Probe{
 		Name: "failed-machine-counts", Source: unseen, Promises: []string{"S-01", "S-33"}, Needs: Dear,
 		Fact: "After a failed growth the capacity stays raised, and the machine is listed as Failed.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			if !l.unsold {
+				return Observation{}, errors.New("no machine has failed")
+			}
 			n, err := l.capacity(ctx, l.dear.name)
 			if err != nil {
 				return Observation{}, err

@@ -97,7 +97,7 @@ type Left struct {
 func (c Cleaner) Clean(ctx context.Context) *Left {
 	l := &Lab{cloud: c.Cloud, ledger: c.Ledger, now: c.Now, wait: c.Wait}
 	left := &Left{Command: c.Ledger.Command()}
-	for began := l.now(); ; {
+	for began, theirs := l.now(), 0; ; {
 		if left.Why = l.clean(ctx, left, c.Say); left.Why == nil && len(left.Ours)+len(left.Foreign) == 0 {
 			if err := c.Ledger.close(); err != nil {
 				c.Say(fmt.Sprintf("the ledger cannot be removed: %v", err))
@@ -106,7 +106,10 @@ func (c Cleaner) Clean(ctx context.Context) *Left {
 		}
 		var e *cloud.Error
 		denied := errors.As(left.Why, &e) && (e.Kind == cloud.Unauthorized || e.Kind == cloud.Denied)
-		if len(left.Ours) == 0 && len(left.Foreign) > 0 || ctx.Err() != nil || denied || l.now().Sub(began) > RemovalTime || l.wait(ctx, lookAgain) != nil {
+		if len(left.Ours) == 0 && len(left.Foreign) > 0 {
+			theirs++ // what goes with something of ours goes a moment later
+		}
+		if theirs == 3 || ctx.Err() != nil || denied || l.now().Sub(began) > RemovalTime || l.wait(ctx, lookAgain) != nil {
 			return left
 		}
 	}
@@ -146,7 +149,6 @@ func (l *Lab) clean(ctx context.Context, left *Left, say func(string)) error {
 	var failed error
 	for _, r := range all {
 		if !r.ours {
-			left.Foreign = append(left.Foreign, r.String())
 			continue
 		}
 		left.Ours = append(left.Ours, r.String())
@@ -161,12 +163,18 @@ func (l *Lab) clean(ctx context.Context, left *Left, say func(string)) error {
 	if failed != nil {
 		return failed
 	}
+	if all, err = l.contents(ctx); err != nil {
+		return err
+	}
+	for _, r := range all {
+		if r.ours {
+			return fmt.Errorf("%s is there yet", r)
+		}
+		left.Foreign = append(left.Foreign, r.String())
+	}
 	if len(left.Foreign) > 0 {
 		left.Ours = nil // the group is theirs as well
 		return nil
-	}
-	if all, err = l.contents(ctx); err != nil || len(all) > 0 {
-		return errors.Join(err, fmt.Errorf("%d things are there yet", len(all)))
 	}
 	if err := l.delete(ctx, "resource group "+l.ledger.Group, group, groupsVersion); err != nil {
 		return err

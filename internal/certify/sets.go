@@ -52,9 +52,10 @@ func (l *Lab) model(mode string, maxPrice float64) map[string]any {
 	address := map[string]any{"name": "ip", "properties": map[string]any{
 		"primary": true, "subnet": map[string]string{"id": l.path("Microsoft.Network/virtualNetworks/network") + "/subnets/machines"},
 	}}
+	nicName := "nic-" + l.ledger.Run // Azure gives it to what it makes of it in the group
 	nic := map[string]any{"primary": true, "ipConfigurations": []any{address}}
 	disk := map[string]any{"createOption": "FromImage", "caching": "ReadWrite", "managedDisk": map[string]string{"storageAccountType": "Standard_LRS"}}
-	network := map[string]any{"networkInterfaceConfigurations": []any{map[string]any{"name": "nic", "properties": nic}}}
+	network := map[string]any{"networkInterfaceConfigurations": []any{map[string]any{"name": nicName, "properties": nic}}}
 	profile := map[string]any{
 		"priority": "Spot", "evictionPolicy": "Delete", "billingProfile": map[string]float64{"maxPrice": maxPrice},
 		"networkProfile": network,
@@ -191,9 +192,10 @@ type growth struct {
 	err           error
 	before, after *reply // the set
 	answer        *reply // to the write
-	busy          string // the set's state meanwhile
+	busy, begun   string // the set's state meanwhile, and the operation's
 	listed        []look
-	first, last   machine // when it was first listed, and at the end
+	first         *machine // as it was listed meanwhile; nil when it was not
+	last          machine
 	end           ended
 }
 
@@ -214,10 +216,17 @@ func (l *Lab) grow(ctx context.Context) (g growth, err error) {
 				return false, err
 			}
 			g.busy = set.text("properties", "provisioningState")
+			if at := g.answer.Header.Get("Azure-AsyncOperation"); at != "" {
+				status, err := l.get(ctx, at, "")
+				if err != nil {
+					return false, err
+				}
+				g.begun = status.text("status")
+			}
 		}
 		all, err := l.machines(ctx, l.set.name)
 		if len(all) > 0 {
-			g.first = all[0]
+			g.first = &all[0]
 		}
 		return len(all) > 0, err
 	})
@@ -233,10 +242,7 @@ func (l *Lab) grow(ctx context.Context) (g growth, err error) {
 	if g.after, err = l.read(ctx, l.setPath(l.set.name), computeVersion); err != nil {
 		return g, err
 	}
-	all, err := l.living(ctx, l.set.name)
-	if err == nil && len(all) != 1 {
-		err = fmt.Errorf("the set has %d machines after it was asked for one", len(all))
-	}
+	all, err := l.settled(ctx, 1)
 	if err == nil {
 		g.last = all[0]
 	}
@@ -266,10 +272,24 @@ func (l *Lab) provideMachines(ctx context.Context, n int) error {
 	if err := e.done("make a machine"); err != nil {
 		return err
 	}
-	if all, err = l.living(ctx, l.set.name); err == nil && len(all) < n {
-		err = fmt.Errorf("the set has %d machines after it was asked for %d", len(all), n)
-	}
+	_, err = l.settled(ctx, n)
 	return err
+}
+
+// settled are the machines of the uniform set once its list shows so many of them, which it may do late.
+func (l *Lab) settled(ctx context.Context, n int) ([]machine, error) {
+	for since := l.now(); ; {
+		all, err := l.living(ctx, l.set.name)
+		if err != nil || len(all) == n {
+			return all, err
+		}
+		if l.now().Sub(since) > 2*time.Minute {
+			return nil, fmt.Errorf("the set lists %d machines after it was asked for %d", len(all), n)
+		}
+		if err := l.wait(ctx, lookAgain); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // console is what the script has told, by name, the last of each, and whether cloud-init has ended. It is empty while the machine has told nothing.
