@@ -14,7 +14,7 @@ import (
 // The versions of the interfaces that a run speaks.
 const (
 	groupsVersion  = "2021-04-01"
-	computeVersion = "2024-07-01"
+	computeVersion = "2025-04-01"
 	networkVersion = "2024-05-01"
 	skusVersion    = "2021-07-01"
 	vmNICVersion   = "2018-10-01" // of the interfaces of scale sets

@@ -94,6 +94,19 @@ var answerProbes = []Probe{
 		},
 	},
 	{
+		Name: "autoscale-settings-are-listed", Source: "https://learn.microsoft.com/rest/api/monitor/autoscale-settings/list-by-resource-group",
+		Promises: []string{"S-36"},
+		Fact:     "The list of a group's autoscale settings is answered also where there is none.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			r, err := l.get(ctx, l.path("microsoft.insights/autoscalesettings"), "2022-10-01")
+			if err != nil {
+				return Observation{}, err
+			}
+			_, list := dig(r.body, "value").([]any)
+			return seen(r.ok() && list, "status", r.Status, "code", r.code(), "a list", list), nil
+		},
+	},
+	{
 		Name: "deployments-end", Source: "https://learn.microsoft.com/rest/api/resources/deployments/create-or-update", Promises: []string{"S-40"},
 		Fact: "A new deployment answers 201 with the address of its operation, which ends as Succeeded.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {

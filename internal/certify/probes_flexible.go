@@ -99,6 +99,42 @@ var flexibleProbes = []Probe{
 		},
 	},
 	{
+		Name: "belongings-take-tags", Source: "https://learn.microsoft.com/azure/azure-resource-manager/management/tag-resources",
+		Promises: []string{"S-37"}, Needs: Flexible,
+		Fact: "A PATCH of tags alone is taken by the interface and the disk of a machine, and the disk names its machine.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			all, err := l.contents(ctx)
+			if err != nil {
+				return Observation{}, err
+			}
+			tagged, kinds, managed := 0, []string{}, false
+			for _, r := range all {
+				kind := strings.ToLower(r.kind)
+				if kind != "microsoft.compute/disks" && kind != "microsoft.network/networkinterfaces" || !r.ours {
+					continue
+				}
+				kinds = append(kinds, lastPart(kind))
+				body := map[string]any{"tags": map[string]string{groupTag: l.ledger.Run, "belongs": "yes"}}
+				w, err := l.ask(ctx, http.MethodPatch, r.id, versions[kind], nil, body)
+				if w, err = l.must("tag "+r.String(), w, err); err != nil {
+					return Observation{}, err
+				}
+				if _, err := l.follow(ctx, w); err != nil {
+					return Observation{}, err
+				}
+				now, err := l.read(ctx, r.id, versions[kind])
+				if err != nil {
+					return Observation{}, err
+				}
+				if now.text("tags", "belongs") == "yes" {
+					tagged++
+				}
+				managed = managed || now.text("managedBy") != ""
+			}
+			return seen(tagged == 2 && managed, "kinds", sorted(kinds), "tagged", tagged, "the disk names its machine", managed), nil
+		},
+	},
+	{
 		Name: "flexible-machine-goes-by-name", Source: setAPI + "/delete-instances", Promises: []string{"S-10"}, Needs: Flexible,
 		Fact: "A flexible set deletes a machine by its name for an id, which lowers the capacity.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {

@@ -52,6 +52,17 @@ var growthProbes = []Probe{
 		},
 	},
 	{
+		Name: "entity-tag-stays-while-a-machine-comes", Source: unseen, Promises: []string{"S-04"}, Needs: Machine,
+		Fact: "The entity tag stays from the answer to a growth until its machine is up.",
+		Run: func(_ context.Context, l *Lab) (Observation, error) {
+			answered, after := l.growth.answer.text("etag"), l.growth.after.text("etag")
+			if answered == "" {
+				return Observation{}, errors.New("the answer to the growth has no entity tag")
+			}
+			return seen(answered == after, "the same", answered == after), nil
+		},
+	},
+	{
 		Name: "growth-writes-nothing-else", Source: setAPI + "/update", Promises: []string{"S-04"}, Needs: Machine,
 		Fact: "A PATCH of the capacity changes no other field that was written.",
 		Run: func(_ context.Context, l *Lab) (Observation, error) {
@@ -229,6 +240,7 @@ type removal struct {
 	done           bool
 	err            error
 	victim         machine
+	protected      *reply // to the delete of the machine while it was protected from scale-in
 	answer, second *reply
 	lowered        []look // the capacity
 	shown          string // as what the list showed it
@@ -246,7 +258,16 @@ func (l *Lab) takeOne(ctx context.Context) (r removal, err error) {
 		return r, err
 	}
 	r.victim = before[0]
+	if err := l.protect(ctx, r.victim.id, true); err != nil {
+		return r, err
+	}
 	answer, err := l.remove(ctx, l.set.name, r.victim.id)
+	if r.protected = answer; err == nil && !answer.ok() {
+		if err := l.protect(ctx, r.victim.id, false); err != nil {
+			return r, err
+		}
+		answer, err = l.remove(ctx, l.set.name, r.victim.id)
+	}
 	if r.answer, err = l.must("delete a machine", answer, err); err != nil {
 		return r, err
 	}
@@ -372,6 +393,18 @@ var removalProbes = []Probe{
 			}
 			after, is := when(r.lowered)
 			return seen(r.answer.Status == http.StatusAccepted && is && r.others, "status", r.answer.Status, "lowered after", after, "the other stays", r.others), nil
+		},
+	},
+	{
+		Name: "protection-does-not-stop-a-delete", Promises: []string{"S-18"}, Needs: Two,
+		Source: "https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-instance-protection",
+		Fact:   "A machine that is protected from scale-in is deleted all the same when a delete names it.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			r, err := l.removed(ctx)
+			if err != nil {
+				return Observation{}, err
+			}
+			return seen(r.protected.ok(), "status", r.protected.Status, "code", r.protected.code()), nil
 		},
 	},
 	{
