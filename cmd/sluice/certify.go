@@ -35,29 +35,31 @@ func certifyCommand() *cobra.Command {
 	var c certifier
 	cmd := &cobra.Command{
 		Use:   "certify",
-		Short: "See in a subscription of yours whether Azure is as sluice believes",
-		Long: `Each fact about Azure that a promise of sluice leans on is a probe. Make a resource group of its own in your subscription, with at most two of the
-smallest spot machines that it may have, ask each probe, and remove by name what was made. The cost is said first, and agreed to. Ctrl-C removes, too;
-the second one ends at once and says what is left.
+		Short: "Try in your own subscription whether Azure behaves as sluice assumes",
+		Long: `Promises of sluice rest on facts about Azure. Each fact is a probe. "sluice certify" asks all probes in your own subscription.
+It makes a resource group with at most two small spot machines, and removes it afterwards.
 
-It writes a record that names nothing of the subscription, and says where Azure differs and which promises lean on it. It needs the role Contributor
-on the subscription.
+It shows the most that this costs, and asks before it makes anything. Ctrl-C removes everything, too. A second Ctrl-C ends at
+once, and prints what is left. The record of the run contains no names or ids of your subscription.
 
-Exit code 0: Azure is as sluice believes; 1: it differs somewhere, or nobody agreed; 2: error, or something could not be seen, or something is left.`,
-		Example: "  sluice certify --plan\n  sluice certify --region=northeurope --record=northeurope.json\n  sluice certify --only=entity-tag-guards-writes --yes\n  sluice certify --clean",
+You need the role Contributor on the subscription.
+
+Exit code 0: all facts are as assumed. 1: some differ, or nobody agreed. 2: error, something was not seen, or something is left.`,
+		Example: "  sluice certify --plan\n  sluice certify --region=northeurope --record=northeurope.json\n" +
+			"  sluice certify --only=entity-tag-guards-writes --yes\n  sluice certify --clean",
 		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.addAzure(cmd)
 	f := cmd.Flags()
-	f.StringVar(&c.region, "region", "westeurope", "region to do it in")
-	f.StringVar(&c.record, "record", "sluice-certify.json", "`file` to write the record to; beside it stands what is not removed yet")
-	f.DurationVar(&c.lasts, "for", 30*time.Minute, "how long probes are asked; what is not asked then is not seen")
-	f.StringSliceVar(&c.only, "only", nil, "probe to ask, of those that --list names; may be repeated")
-	f.BoolVar(&c.plan, "plan", false, "say what would be made and what it costs; nothing is written")
-	f.BoolVar(&c.listed, "list", false, "list the probes; nobody is asked")
-	f.BoolVar(&c.clean, "clean", false, "remove what a run left that was killed")
-	f.BoolVar(&c.yes, "yes", false, "do it; without this flag a person is asked")
+	f.StringVar(&c.region, "region", "westeurope", "region in which to ask")
+	f.StringVar(&c.record, "record", "sluice-certify.json", "`file` for the record; a second file beside it names what is not removed yet")
+	f.DurationVar(&c.lasts, "for", 30*time.Minute, "how long to ask; probes after that are not seen")
+	f.StringSliceVar(&c.only, "only", nil, "`probe` to ask; --list names all; may be repeated")
+	f.BoolVar(&c.plan, "plan", false, "show what would be made and what it costs; make nothing")
+	f.BoolVar(&c.listed, "list", false, "list the probes; ask nobody")
+	f.BoolVar(&c.clean, "clean", false, "remove what a killed run left")
+	f.BoolVar(&c.yes, "yes", false, "do not ask before making something")
 	return cmd
 }
 

@@ -20,7 +20,7 @@ func NotProbedFacts() []NotProbed {
 		{"A disk names its machine in managedBy for a while after it was detached.", unseen, "it needs a second disk and minutes of its own"},
 		{"A resource group holds 800 deployments.", "https://learn.microsoft.com/azure/azure-resource-manager/templates/deployment-quota-exceeded", "it needs 800 of them"},
 		{"A scale set holds 1,000 machines, or 100 in one placement group.", "https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-placement-groups", needsMany},
-		{"A delete takes 100 names at least.", unseen, needsMany},
+		{"A delete may name 100 machines.", unseen, needsMany},
 		{"Azure balances zones before it chooses the highest id.", "https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-scale-in-policy", needsMany},
 		{"A deallocation, a stop or a restart that names no machine means all of them.", setAPI, "sluice never sends one"},
 		{"A machine of the eviction policy Deallocate stays listed as deallocated, and counts.", "https://learn.microsoft.com/azure/virtual-machine-scale-sets/use-spot", "an eviction takes minutes, and a run has time for one"},
