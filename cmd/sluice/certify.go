@@ -47,8 +47,8 @@ You need the role Contributor on the subscription.
 Exit code 0: all facts are as assumed. 1: some differ, or nobody agreed. 2: error, something was not seen, or something is left.`,
 		Example: "  sluice certify --plan\n  sluice certify --region=northeurope --record=northeurope.json\n" +
 			"  sluice certify --only=entity-tag-guards-writes --yes\n  sluice certify --clean",
-		Args:    noArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.addAzure(cmd)
 	f := cmd.Flags()
