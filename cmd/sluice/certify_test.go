@@ -44,8 +44,8 @@ func nothingOf(t *testing.T, f *farm, record string) {
 	}
 }
 
-// made counts the requests that have changed something.
-func made(f *farm) (n int) {
+// changesOf counts the requests that have changed something.
+func changesOf(f *farm) (n int) {
 	for _, r := range f.azure.Requests() {
 		if r.Method != http.MethodGet && !strings.HasSuffix(r.Kind, " token") {
 			n++
@@ -60,7 +60,7 @@ func TestCertifySaysWhatItCostsBeforeItMakesAnything(t *testing.T) {
 	f, certify, record := lab(t, t.Context(), nil)
 	certify("--plan").expect(t, exitNothing, "at most two at a time, Standard_", "USD", "sluice-certify-... in westeurope")
 	certify().expect(t, exitActs, "USD", "nothing was changed: --yes does it")
-	if n := made(f); n > 0 {
+	if n := changesOf(f); n > 0 {
 		t.Errorf("%d requests were no reads", n)
 	}
 	nothingOf(t, f, record)
@@ -131,9 +131,10 @@ func TestCertifyRefusesInSentences(t *testing.T) {
 	certify("--yes").complains(t, "the quota of spot cores in westeurope is 0")
 	must(t, f.azure.Deny(client, "Microsoft.Compute/skus/read"))
 	certify("--yes").complains(t, "Microsoft.Compute/skus/read")
-	if n := made(f); n > 0 {
+	if n := changesOf(f); n > 0 {
 		t.Errorf("%d requests were no reads", n)
 	}
+	must(t, f.azure.Allow(client))
 	must(t, f.azure.Deny(client, "Microsoft.Resources/subscriptions/resourceGroups/write"))
 	f.azure.Quota = nil
 	got := certify("--yes", "--only="+groupProbe)

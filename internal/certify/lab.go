@@ -223,6 +223,11 @@ func (l *Lab) open(ctx context.Context) error {
 	r, err := l.ask(ctx, http.MethodPut, l.ledger.groupPath(), groupsVersion, nil, map[string]any{
 		"location": l.plan.Region, "tags": map[string]string{groupTag: l.ledger.Run},
 	})
+	if l.ledger.Answered = err == nil; l.ledger.Answered {
+		if err := l.ledger.keep(); err != nil {
+			return err
+		}
+	}
 	if _, err = l.must("make resource group "+l.ledger.Group, r, err); err != nil {
 		return err
 	}

@@ -119,7 +119,7 @@ func (c Cleaner) Clean(ctx context.Context) *Left {
 func (l *Lab) clean(ctx context.Context, left *Left, say func(string)) error {
 	group := l.ledger.groupPath()
 	g, err := l.get(ctx, group, groupsVersion)
-	for again := 0; err == nil && g.Status == http.StatusNotFound && again < 2; again++ { // its creation may have been asked for a moment ago
+	for again := 0; err == nil && g.Status == http.StatusNotFound && !l.ledger.Answered && again < 2; again++ { // Azure may have heard the request yet
 		if err = l.wait(ctx, lookAgain); err == nil {
 			g, err = l.get(ctx, group, groupsVersion)
 		}
