@@ -1,12 +1,9 @@
 package azure
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
@@ -17,6 +14,8 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
+
+	response *http.Response // with a body that can be read again
 }
 
 // Exchange makes one request, and returns the answer that came. The path may be a link that an answer named. Nothing holds the request back and
@@ -54,7 +53,7 @@ func (r *Resources) Exchange(ctx context.Context, method, path, version string, 
 	if err != nil {
 		return nil, r.client.wrap("", method+" "+path, err)
 	}
-	return &Answer{resp.StatusCode, resp.Header, raw}, nil
+	return &Answer{resp.StatusCode, resp.Header, raw, resp}, nil
 }
 
 // Refusal is the error of an answer that refuses, in the words of everything else here; nil for any other answer.
@@ -62,7 +61,7 @@ func (r *Resources) Refusal(doing string, a *Answer) error {
 	if a.Status < http.StatusBadRequest {
 		return nil
 	}
-	return r.client.wrap("", doing, refusalOf(a))
+	return r.client.wrap("", doing, runtime.NewResponseError(a.response))
 }
 
 // BootLog is the end of a machine's serial console log. The machine is named by its path.
@@ -81,10 +80,3 @@ func (r *Resources) BootLog(ctx context.Context, machine string) ([]byte, error)
 }
 
 const bootLogVersion = "2024-07-01"
-
-// refusalOf is an answer as the pipeline's own error.
-func refusalOf(a *Answer) error {
-	return runtime.NewResponseError(&http.Response{
-		Status: http.StatusText(a.Status), StatusCode: a.Status, Header: a.Header, Body: io.NopCloser(bytes.NewReader(a.Body)), Request: &http.Request{URL: &url.URL{}},
-	})
-}

@@ -19,7 +19,7 @@ type Ledger struct {
 	Group        string    `json:"group"`
 	Region       string    `json:"region"`
 	Answered     bool      `json:"answered"` // Azure has answered the request for the group
-	Asked        []string  `json:"asked"` // paths, in the order in which they were asked for; the group is not among them
+	Asked        []string  `json:"asked"`    // paths, in the order in which they were asked for; the group is not among them
 
 	path string // the file; "" keeps it in memory alone
 }
