@@ -204,7 +204,7 @@ func (c *certifier) ask(cmd *cobra.Command, r certify.Run) error {
 	r.Say = say
 	r.Look = func(p certify.Probe) { line.Show("asking " + p.Name) }
 	r.Tell = func(p certify.Probe, is certify.Result) {
-		_, _ = fmt.Fprintf(out, "%-8s  %-38s  %s (%s)\n", is.Verdict, p.Name, report.Printable(is.Sentence), progress.Rounded(is.Took))
+		_, _ = fmt.Fprintf(out, "%-8s  %-38s  %s (%s)\n", is.Verdict, p.Name, report.Printable(is.Sentence), is.Took.Round(time.Second))
 	}
 	removal, stop := interrupts(cmd.Context(), say)
 	defer stop()
@@ -216,14 +216,23 @@ func (c *certifier) ask(cmd *cobra.Command, r certify.Run) error {
 	line.Show("removing what was made")
 	left := c.remove(removal, r.Cloud, ledger, say)
 	line.Clear()
-	kept := c.keep(cmd, record, failed)
-	c.conclude(cmd.OutOrStdout(), record)
-	if failed != nil && cmd.Context().Err() != nil {
-		failed = errors.New("it was interrupted")
+	if cmd.Context().Err() != nil {
+		failed = errors.New("the run was interrupted, and leaves no record")
 	}
-	switch err := errors.Join(failed, kept, tellLeft(left)); {
-	case err != nil:
-		return err
+	var kept error
+	if failed == nil {
+		kept = c.keep(cmd.OutOrStdout(), record)
+		c.conclude(cmd.OutOrStdout(), record)
+	}
+	var wrong []string
+	for _, err := range []error{failed, kept, tellLeft(left)} {
+		if err != nil {
+			wrong = append(wrong, err.Error())
+		}
+	}
+	switch {
+	case len(wrong) > 0:
+		return errors.New(strings.Join(wrong, "; "))
 	case record.Count(certify.Differs) > 0:
 		return exit(exitActs)
 	case record.Count(certify.NotSeen) > 0:
@@ -244,7 +253,7 @@ func tellLeft(left *certify.Left) error {
 	case left == nil:
 		return nil
 	case len(left.Foreign) > 0 && len(left.Ours) == 0:
-		return fmt.Errorf("%s: others made it, so that the resource group stays; what the run made is removed", strings.Join(left.Foreign, ", "))
+		return fmt.Errorf("%s: others made it, so that the resource group stays; sluice certify --clean removes it once they are gone", strings.Join(left.Foreign, ", "))
 	}
 	why := "the removal was interrupted"
 	if left.Why != nil && !errors.Is(left.Why, context.Canceled) {
@@ -254,13 +263,10 @@ func tellLeft(left *certify.Left) error {
 }
 
 // keep writes the record. What cannot be written is printed, so that it is not lost.
-func (c *certifier) keep(cmd *cobra.Command, r *certify.Record, failed error) error {
-	if len(r.Results) == 0 || failed != nil && cmd.Context().Err() != nil {
-		return nil
-	}
+func (c *certifier) keep(out io.Writer, r *certify.Record) error {
 	if err := os.WriteFile(c.record, r.JSON(), 0o644); err != nil { //nolint:gosec // it is to be shown to others
 		_ = os.Remove(c.record) // half of it is of no use
-		_, _ = cmd.OutOrStdout().Write(r.JSON())
+		_, _ = out.Write(r.JSON())
 		return fmt.Errorf("the record stands above, since it cannot be written: %w", err)
 	}
 	return nil
@@ -268,10 +274,7 @@ func (c *certifier) keep(cmd *cobra.Command, r *certify.Record, failed error) er
 
 // conclude says how many agree, and of each that differs what leans on it.
 func (c *certifier) conclude(out io.Writer, r *certify.Record) {
-	if len(r.Results) == 0 {
-		return
-	}
-	_, _ = fmt.Fprintf(out, "%d agree, %d differ, %d were not seen\n", r.Count(certify.Agrees), r.Count(certify.Differs), r.Count(certify.NotSeen))
+	_, _ = fmt.Fprintf(out, "%d agree, %d differ, %d not seen; the record is %s\n", r.Count(certify.Agrees), r.Count(certify.Differs), r.Count(certify.NotSeen), c.record)
 	for _, p := range certify.Probes() {
 		for _, is := range r.Results {
 			if is.Name == p.Name && is.Verdict == certify.Differs {

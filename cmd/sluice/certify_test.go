@@ -93,7 +93,7 @@ func TestCertifyIsInterruptedAndRemoves(t *testing.T) {
 		}
 	})
 	got := certify("--yes", "--only="+groupProbe)
-	if got.code != exitError || !strings.HasSuffix(got.complaint, "sluice: it was interrupted\n") {
+	if got.code != exitError || !strings.HasSuffix(got.complaint, "sluice: the run was interrupted, and leaves no record\n") {
 		t.Errorf("exit %d, %s", got.code, got.complaint)
 	}
 	nothingOf(t, f, record)

@@ -61,7 +61,7 @@ func TestInterruptedAnywhereNothingIsLeft(t *testing.T) {
 		t.Fatalf("left: %+v", left)
 	}
 	t.Logf("%d requests, %d writes", requests, len(writes))
-	const readsBetween = 29 // requests between two reads at which a run is interrupted
+	const readsBetween = 61 // requests between two reads at which a run is interrupted
 	tried := 0
 	for at := 1; at <= requests; at++ {
 		if !writes[at] && at%readsBetween != 0 {

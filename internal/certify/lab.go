@@ -25,7 +25,8 @@ type Lab struct {
 	cloud  *azure.Resources
 	ledger *Ledger
 	plan   Plan
-	key    string // a public key whose private half nobody has
+	whys   map[string]string // probes by the reason why they could not be asked
+	key    string            // a public key whose private half nobody has
 	now    func() time.Time
 	wait   func(context.Context, time.Duration) error
 
@@ -72,12 +73,18 @@ func (l *Lab) once(ctx context.Context, method, path, version string, header htt
 // mostRefusals is how often one request is repeated that Azure refused with 429 or was too busy for.
 const mostRefusals = 6
 
-// ask makes a request, and obeys Azure where it asks for a wait.
+// refusedForNow says of an answer that it tells nothing of what was asked.
+func refusedForNow(r *reply) bool { return r.Status == http.StatusTooManyRequests || r.Status >= 500 }
+
+// ask makes a request, and obeys Azure where it asks for a wait. An answer that it returns is about what was asked.
 func (l *Lab) ask(ctx context.Context, method, path, version string, header http.Header, body any) (*reply, error) {
 	for try := 1; ; try++ {
 		r, err := l.once(ctx, method, path, version, header, body)
-		if err != nil || r.Status != http.StatusTooManyRequests && r.Status < 500 || try == mostRefusals {
+		if err != nil || !refusedForNow(r) {
 			return r, err
+		}
+		if try == mostRefusals {
+			return nil, l.cloud.Refusal(method+" "+path, r.Answer)
 		}
 		if err := l.wait(ctx, r.retryAfter(time.Duration(try)*5*time.Second)); err != nil {
 			return nil, err

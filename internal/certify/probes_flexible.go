@@ -173,7 +173,10 @@ var flexibleProbes = []Probe{
 				}
 				return len(kinds) == 0, err
 			})
-			after, is := when(all)
+			after, is, late := when(all)
+			if late != nil {
+				return Observation{}, late
+			}
 			return seen(is, "gone within", after, "left", sorted(kinds)), err
 		},
 	},

@@ -29,6 +29,9 @@ var growthProbes = []Probe{
 		Fact: "A raised capacity is answered at once with the address of an operation, which tells InProgress and then Succeeded.",
 		Run: func(_ context.Context, l *Lab) (Observation, error) {
 			g := l.growth
+			if !g.soon {
+				return Observation{}, errLate
+			}
 			link := g.answer.Header.Get("Azure-AsyncOperation") != ""
 			return seen(link && strings.EqualFold(g.begun, "InProgress") && strings.EqualFold(g.end.last, "Succeeded"),
 				"status", g.answer.Status, "operation", link, "Retry-After", g.answer.Header.Get("Retry-After"), "first", g.begun,
@@ -39,6 +42,9 @@ var growthProbes = []Probe{
 		Name: "growing-set-is-busy", Source: unseen, Promises: []string{"S-30"}, Needs: Machine,
 		Fact: "A scale set is Updating while a machine comes, and Succeeded after that.",
 		Run: func(_ context.Context, l *Lab) (Observation, error) {
+			if !l.growth.soon {
+				return Observation{}, errLate
+			}
 			after := l.growth.after.text("properties", "provisioningState")
 			return seen(l.growth.busy == "Updating" && after == "Succeeded", "meanwhile", l.growth.busy, "after", after), nil
 		},
@@ -83,7 +89,10 @@ var growthProbes = []Probe{
 		Name: "new-machine-is-listed", Source: unseen, Promises: []string{"S-01", "S-02", "S-20"}, Needs: Machine,
 		Fact: "A list shows a new machine within 60 seconds after the capacity was raised.",
 		Run: func(_ context.Context, l *Lab) (Observation, error) {
-			after, is := when(l.growth.listed)
+			after, is, late := when(l.growth.listed)
+			if late != nil {
+				return Observation{}, late
+			}
 			as := ""
 			if l.growth.first != nil {
 				as = l.growth.first.state

@@ -201,7 +201,10 @@ var removalProbes = []Probe{
 			if err != nil {
 				return Observation{}, err
 			}
-			after, is := when(r.lowered)
+			after, is, late := when(r.lowered)
+			if late != nil {
+				return Observation{}, late
+			}
 			return seen(r.answer.Status == http.StatusAccepted && is && r.others, "status", r.answer.Status, "lowered after", after, "the other stays", r.others), nil
 		},
 	},
@@ -225,6 +228,9 @@ var removalProbes = []Probe{
 			if err != nil {
 				return Observation{}, err
 			}
+			if refusedForNow(r.second) {
+				return Observation{}, errLate
+			}
 			return seen(r.second.Status == http.StatusConflict, "status", r.second.Status, "code", r.second.code()), nil
 		},
 	},
@@ -236,7 +242,13 @@ var removalProbes = []Probe{
 			if err != nil {
 				return Observation{}, err
 			}
-			after, is := when(r.left)
+			if r.shown == "" {
+				return Observation{}, errLate
+			}
+			after, is, late := when(r.left)
+			if late != nil {
+				return Observation{}, late
+			}
 			return seen(r.shown == "Deleting" && is, "meanwhile", r.shown, "the operation took", seconds(r.end.took), "left the list after it within", after), nil
 		},
 	},

@@ -139,7 +139,10 @@ var setProbes = []Probe{
 				}
 				return false, err
 			})
-			after, is := when(all)
+			after, is, late := when(all)
+			if late != nil {
+				return Observation{}, late
+			}
 			return seen(is, "shown after", after), err
 		},
 	},

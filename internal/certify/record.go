@@ -71,6 +71,11 @@ func (l *Lab) result(p Probe, o Observation, err error, took time.Duration) Resu
 	r := Result{Name: p.Name, Verdict: Differs, Took: took}
 	if err != nil {
 		r.Verdict, r.Sentence = NotSeen, err.Error()
+		if first := l.whys[err.Error()]; first != "" {
+			r.Sentence = "for the same reason as " + first
+		} else {
+			l.whys[err.Error()] = p.Name
+		}
 		var refused *cloud.Error
 		if r.Why = l.scrubbed(err.Error()); errors.As(err, &refused) { // its sentence may name people and policies
 			r.Why = "Azure answers " + refused.Code

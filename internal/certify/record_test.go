@@ -153,3 +153,45 @@ func TestWhatCannotBeHadIsSaidBeforeAnythingIsMade(t *testing.T) {
 		})
 	}
 }
+
+// TestAStormOfRefusalsIsNoDifference has Azure refuse half of all requests for now: what could not be seen then differs from nothing.
+func TestAStormOfRefusalsIsNoDifference(t *testing.T) {
+	for _, f := range []azuresim.Fault{
+		{Kind: "* virtualMachineScaleSets*", Status: 429, Style: "compute", RetryAfter: 20 * time.Second, Chance: 0.5},
+		{Kind: "* virtualMachineScaleSets*", Status: 503, Chance: 0.4},
+		{Kind: "PUT virtualMachineScaleSets", Status: 429, Style: "arm", RetryAfter: time.Minute},
+		{Kind: "GET *", LoseAnswer: true, Chance: 0.01},
+	} {
+		w := newWorld(t, nil)
+		w.sim.Inject(f)
+		w.quiet = true
+		record, left := w.run(t.Context())
+		if left != nil {
+			t.Errorf("left: %+v", left)
+		}
+		for _, r := range record.Results {
+			if r.Verdict == certify.Differs {
+				t.Errorf("%+v: %s differs: %s", f, r.Name, r.Sentence)
+			}
+		}
+		t.Logf("%d agree, %d not seen, %s", record.Count(certify.Agrees), record.Count(certify.NotSeen), w.now.Sub(start))
+	}
+}
+
+// TestAnotherClockIsNoDifference has Azure's clock be three hours ahead or behind.
+func TestAnotherClockIsNoDifference(t *testing.T) {
+	for _, skew := range []time.Duration{3 * time.Hour, -3 * time.Hour} {
+		w := newWorld(t, nil)
+		w.sim.Inject(azuresim.Fault{Skew: skew})
+		w.quiet = true
+		record, left := w.run(t.Context())
+		if left != nil || record.Count(certify.Agrees) != len(certify.Probes()) {
+			t.Errorf("%s: left %+v, %d agree", skew, left, record.Count(certify.Agrees))
+		}
+		for _, r := range record.Results {
+			if r.Verdict != certify.Agrees {
+				t.Errorf("%s: %s %s: %s", skew, r.Name, r.Verdict, r.Sentence)
+			}
+		}
+	}
+}

@@ -55,7 +55,7 @@ func (r Run) Ask(ctx context.Context, ledger *Ledger) (*Record, error) {
 		}
 		return r.Wait(ctx, d)
 	}
-	l := &Lab{cloud: r.Cloud, ledger: ledger, plan: r.Plan, key: key, now: r.Now, wait: wait}
+	l := &Lab{cloud: r.Cloud, ledger: ledger, plan: r.Plan, whys: map[string]string{}, key: key, now: r.Now, wait: wait}
 	if err := l.open(ctx); err != nil {
 		return record, err
 	}

@@ -155,6 +155,9 @@ type look struct {
 	shows bool
 }
 
+// errLate is why a probe could not ask that has to look soon.
+var errLate = errors.New("Azure asked for so much patience that it was looked too late")
+
 // looks asks 1, 10 and 60 seconds after a write whether it shows, until it does.
 func (l *Lab) looks(ctx context.Context, since time.Time, shows func() (bool, error)) ([]look, error) {
 	var all []look
@@ -168,22 +171,28 @@ func (l *Lab) looks(ctx context.Context, since time.Time, shows func() (bool, er
 		if err != nil {
 			return all, err
 		}
-		all = append(all, look{after, is})
-		if is {
+		elapsed := l.now().Sub(since)
+		if all = append(all, look{elapsed, is}); is {
 			break
 		}
 	}
 	return all, nil
 }
 
-// when says of looks when the write was first seen.
-func when(all []look) (text string, is bool) {
-	for _, k := range all {
-		if k.shows {
-			return fmt.Sprintf("%.0f s", k.after.Seconds()), true
+// lastLook is when looks end; ten seconds more are those of the requests.
+const lastLook = 70 * time.Second
+
+// when says of looks when the write was first seen. It is an error when nobody looked in time.
+func when(all []look) (text string, is bool, err error) {
+	for n, k := range all {
+		switch {
+		case k.shows && k.after <= lastLook:
+			return seconds(k.after), true, nil
+		case k.shows && k.after > lastLook && (n == 0 || all[n-1].after < time.Minute):
+			return "", false, errLate
 		}
 	}
-	return "not within 60 s", false
+	return "not within 60 s", false, nil
 }
 
 // growth is the first machine of the uniform set as it came.
@@ -193,6 +202,7 @@ type growth struct {
 	before, after *reply // the set
 	answer        *reply // to the write
 	busy, begun   string // the set's state meanwhile, and the operation's
+	soon          bool   // these were looked at soon enough to say something
 	listed        []look
 	first         *machine // as it was listed meanwhile; nil when it was not
 	last          machine
@@ -215,7 +225,7 @@ func (l *Lab) grow(ctx context.Context) (g growth, err error) {
 			if err != nil {
 				return false, err
 			}
-			g.busy = set.text("properties", "provisioningState")
+			g.busy, g.soon = set.text("properties", "provisioningState"), set.at.Sub(g.answer.at) < 5*time.Second
 			if at := g.answer.Header.Get("Azure-AsyncOperation"); at != "" {
 				status, err := l.get(ctx, at, "")
 				if err != nil {
