@@ -71,7 +71,7 @@ func (l *Lab) once(ctx context.Context, method, path, version string, header htt
 }
 
 // mostRefusals is how often one request is repeated that Azure refused with 429 or was too busy for.
-const mostRefusals = 6
+const mostRefusals = 12
 
 // refusedForNow says of an answer that it tells nothing of what was asked.
 func refusedForNow(r *reply) bool { return r.Status == http.StatusTooManyRequests || r.Status >= 500 }
