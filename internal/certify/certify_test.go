@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -50,6 +51,7 @@ func (patient) Await(ctx context.Context, done <-chan struct{}, _ time.Duration)
 
 func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.now = w.now.Add(time.Millisecond)
+	w.fewMachines()
 	next := &azuresim.Transport{Server: w.sim, Machine: "desk"}
 	if w.between != nil {
 		return w.between(r, next)
@@ -98,6 +100,19 @@ func newWorld(t *testing.T, change func(*world)) *world {
 
 // boot is a machine that plays the script.
 type boot struct{ log, events string }
+
+// fewMachines holds that there are never more machines than were said to cost something.
+func (w *world) fewMachines() {
+	n := 0
+	for _, m := range w.sim.Machines() {
+		if strings.Contains(m.ID, certify.GroupPrefix) && m.ProvisioningState != "Failed" && m.ProvisioningState != "Deleting" && m.Error == "" && !strings.Contains(m.ID, "/dear/") {
+			n++
+		}
+	}
+	if n > 2 {
+		w.Errorf("there are %d machines", n)
+	}
+}
 
 // pass lets so much time pass. Machines that are up play the script of their cloud-init meanwhile.
 func (w *world) pass(ctx context.Context, d time.Duration) error {
@@ -182,6 +197,42 @@ func TestEachFactIsSoInTheSimulator(t *testing.T) {
 	for name, r := range w.told {
 		if r.Verdict != certify.Agrees {
 			t.Errorf("%s %s: %s", name, r.Verdict, r.Sentence)
+		}
+	}
+}
+
+// TestEachProbeStandsAlone asks each probe in a group of its own: what it needs it makes itself.
+func TestEachProbeStandsAlone(t *testing.T) {
+	for _, p := range certify.Probes() {
+		w := newWorld(t, nil)
+		w.Only, w.quiet, w.LedgerPath = map[string]bool{p.Name: true}, true, ""
+		record, left := w.run(t.Context())
+		if left != nil {
+			t.Errorf("%s: left %+v", p.Name, left)
+		}
+		if len(record.Results) != 1 || record.Results[0].Verdict != certify.Agrees {
+			t.Errorf("%s alone: %+v", p.Name, record.Results)
+		}
+		if all := w.there(); len(all) > 0 {
+			t.Errorf("%s: there is %q", p.Name, all)
+		}
+	}
+}
+
+// TestThereAreNeverThreeMachines has Azure take no machine of the uniform set away before the flexible one comes.
+func TestThereAreNeverThreeMachines(t *testing.T) {
+	w := newWorld(t, func(w *world) {
+		w.sim.Beliefs.LowerRefused = true
+		w.sim.Inject(azuresim.Fault{Kind: "POST virtualMachineScaleSets/delete", ScaleSet: "uniform", Status: 409, Code: "Conflict", Times: 4})
+		w.sim.Inject(azuresim.Fault{Kind: "POST virtualMachineScaleSets/virtualMachines/simulateeviction", Status: 409, Code: "Conflict"})
+	})
+	record, left := w.run(t.Context())
+	if left != nil {
+		t.Errorf("left: %+v", left)
+	}
+	for _, r := range record.Results {
+		if r.Name == "flexible-machines-are-listed-by-filter" && r.Verdict != certify.Agrees {
+			t.Errorf("%+v", r)
 		}
 	}
 }

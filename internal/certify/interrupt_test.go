@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,11 @@ func TestInterruptedAnywhereNothingIsLeft(t *testing.T) {
 	w.between = func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if requests++; isWrite(r) {
 			writes[requests] = true
+		}
+		if _, asked, is := strings.Cut(r.URL.Path, "/providers/"); r.Method == http.MethodPut && is && !strings.Contains(asked, "deployments") && !strings.Contains(asked, "virtualMachines/") {
+			if l, err := certify.ReadLedger(w.LedgerPath); err != nil || l == nil || !slices.Contains(l.Asked, r.URL.Path) {
+				t.Errorf("%s is asked for before the ledger names it: %v", r.URL.Path, err)
+			}
 		}
 		return next.RoundTrip(r)
 	}

@@ -30,8 +30,8 @@ type Lab struct {
 	now    func() time.Time
 	wait   func(context.Context, time.Duration) error
 
-	set, dear, flexible set  // what is there of them
-	unsold              bool // nobody sells machines to the dear set, as was seen
+	set, dear, flexible set // what is there of them
+	failed              failure
 	growth              growth
 	dead                []machine // that were deleted
 	removal             removal

@@ -37,8 +37,9 @@ func announced(document, name string) (kind, notice string, names bool) {
 type flexed struct {
 	done    bool
 	err     error
-	machine string // its name
 	deleted *reply
+	end     ended
+	gone    time.Time
 }
 
 // virtualMachines are those of the flexible set, as the list of the group's machines shows them.
@@ -47,11 +48,34 @@ func (l *Lab) virtualMachines(ctx context.Context) ([]any, error) {
 	return l.list(ctx, l.path("Microsoft.Compute/virtualMachines")+"?"+filter.Encode(), computeVersion)
 }
 
+// atMostOne sees to it that there are not three machines with the one of the flexible set.
+func (l *Lab) atMostOne(ctx context.Context) error {
+	if !l.set.made {
+		return nil
+	}
+	all, err := l.living(ctx, l.set.name)
+	if err != nil || len(all) < mostMachines {
+		return err
+	}
+	r, err := l.remove(ctx, l.set.name, idsOf(all[1:])...)
+	if r, err = l.must("take a machine away", r, err); err != nil {
+		return err
+	}
+	e, err := l.follow(ctx, r)
+	if err != nil {
+		return err
+	}
+	return e.done("take a machine away")
+}
+
 // provideFlexible sees to it that the flexible set has had a machine.
 func (l *Lab) provideFlexible(ctx context.Context) error {
 	if !l.flexed.done {
 		l.flexed.done = true
 		l.flexed.err = func() error {
+			if err := l.atMostOne(ctx); err != nil {
+				return err
+			}
 			r, err := l.resize(ctx, l.flexible.name, 1, nil)
 			if r, err = l.must("ask for a flexible machine", r, err); err != nil {
 				return err
@@ -64,6 +88,30 @@ func (l *Lab) provideFlexible(ctx context.Context) error {
 		}()
 	}
 	return l.flexed.err
+}
+
+// dropFlexible deletes the machine of the flexible set by its name, once.
+func (l *Lab) dropFlexible(ctx context.Context) (*reply, ended, error) {
+	f := &l.flexed
+	if f.deleted != nil {
+		return f.deleted, f.end, nil
+	}
+	all, err := l.virtualMachines(ctx)
+	if err == nil && len(all) == 0 {
+		err = errors.New("the flexible set has no machine")
+	}
+	if err != nil {
+		return nil, ended{}, err
+	}
+	r, err := l.remove(ctx, l.flexible.name, text(all[0], "name"))
+	if r, err = l.must("delete a flexible machine", r, err); err != nil {
+		return nil, ended{}, err
+	}
+	if f.end, err = l.follow(ctx, r); err != nil {
+		return nil, ended{}, err
+	}
+	f.deleted, f.gone = r, l.now()
+	return r, f.end, nil
 }
 
 var flexibleName = regexp.MustCompile(`^flexible_[0-9a-f]{8}$`)
@@ -82,7 +130,7 @@ var flexibleProbes = []Probe{
 			power, named := "", false
 			if len(all) > 0 {
 				m := machineOf(all[0])
-				l.flexed.machine, power, named = m.name, m.power, flexibleName.MatchString(m.name)
+				power, named = m.power, flexibleName.MatchString(m.name)
 			}
 			return seen(len(all) == 1 && power == "running", "machines", len(all), "power", power, "named by eight hex digits", named), nil
 		},
@@ -138,18 +186,7 @@ var flexibleProbes = []Probe{
 		Name: "flexible-machine-goes-by-name", Source: setAPI + "/delete-instances", Promises: []string{"S-10"}, Needs: Flexible,
 		Fact: "A flexible set deletes a machine by its name for an id, which lowers the capacity.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
-			all, err := l.virtualMachines(ctx)
-			if err == nil && len(all) == 0 {
-				err = errors.New("the flexible set has no machine")
-			}
-			if err != nil {
-				return Observation{}, err
-			}
-			r, err := l.remove(ctx, l.flexible.name, text(all[0], "name"))
-			if r, err = l.must("delete a flexible machine", r, err); err != nil {
-				return Observation{}, err
-			}
-			e, err := l.follow(ctx, r)
+			r, e, err := l.dropFlexible(ctx)
 			if err != nil {
 				return Observation{}, err
 			}
@@ -162,8 +199,11 @@ var flexibleProbes = []Probe{
 		Promises: []string{"S-37"}, Needs: Flexible,
 		Fact: "An interface and a disk with the delete option Delete are gone within 60 seconds after their machine.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			if _, _, err := l.dropFlexible(ctx); err != nil {
+				return Observation{}, err
+			}
 			var kinds []string
-			all, err := l.looks(ctx, l.now(), func() (bool, error) {
+			all, err := l.looks(ctx, l.flexed.gone, func() (bool, error) {
 				kinds = nil
 				there, err := l.contents(ctx)
 				for _, r := range there {

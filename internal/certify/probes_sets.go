@@ -3,7 +3,6 @@ package certify
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 )
@@ -206,108 +205,4 @@ func (l *Lab) stale(r *reply, id string) Observation {
 // remove asks for machines to be deleted, by their ids.
 func (l *Lab) remove(ctx context.Context, set string, ids ...string) (*reply, error) {
 	return l.ask(ctx, http.MethodPost, l.setPath(set)+"/delete", computeVersion, nil, map[string]any{"instanceIds": ids})
-}
-
-// dearProbes ask about machines that nobody sells.
-var dearProbes = []Probe{
-	{
-		Name: "failure-comes-with-the-operation", Source: spotErrors, Promises: []string{"S-33"}, Needs: Dear,
-		Fact: "A machine that cannot be allocated is not refused: the growth is accepted, and its operation ends as Failed with a code.",
-		Run: func(ctx context.Context, l *Lab) (Observation, error) {
-			r, err := l.resize(ctx, l.dear.name, 1, nil)
-			if err != nil {
-				return Observation{}, err
-			}
-			if !r.ok() {
-				return seen(false, "status", r.Status, "code", r.code()), nil
-			}
-			e, err := l.follow(ctx, r)
-			code := ""
-			if len(e.errors) > 0 {
-				code = e.errors[0].Code
-			}
-			if l.unsold = e.last == "Failed"; !l.unsold {
-				err = errors.Join(err, l.empty(ctx, l.dear.name))
-			}
-			return seen(e.last == "Failed" && code != "", "status", r.Status, "end", e.last, "code", code, "after", seconds(e.took)), err
-		},
-	},
-	{
-		Name: "failed-machine-counts", Source: unseen, Promises: []string{"S-01", "S-33"}, Needs: Dear,
-		Fact: "After a failed growth the capacity stays raised, and the machine is listed as Failed.",
-		Run: func(ctx context.Context, l *Lab) (Observation, error) {
-			if !l.unsold {
-				return Observation{}, errors.New("no machine has failed")
-			}
-			n, err := l.capacity(ctx, l.dear.name)
-			if err != nil {
-				return Observation{}, err
-			}
-			all, err := l.machines(ctx, l.dear.name)
-			state := "none"
-			if len(all) > 0 {
-				state = all[0].state
-			}
-			return seen(n == 1 && len(all) == 1 && state == "Failed", "capacity", n, "listed", len(all), "state", state), err
-		},
-	},
-	{
-		Name: "failed-machine-goes-by-name", Source: unseen, Promises: []string{"S-10"}, Needs: Dear,
-		Fact: "A failed machine is deleted by its name, which lowers the capacity.",
-		Run: func(ctx context.Context, l *Lab) (Observation, error) {
-			all, err := l.machines(ctx, l.dear.name)
-			if err == nil && len(all) == 0 {
-				err = errors.New("there is no failed machine")
-			}
-			if err != nil {
-				return Observation{}, err
-			}
-			r, err := l.remove(ctx, l.dear.name, all[0].id)
-			if r, err = l.must("delete the failed machine", r, err); err != nil {
-				return Observation{}, err
-			}
-			e, err := l.follow(ctx, r)
-			if err != nil {
-				return Observation{}, err
-			}
-			n, err := l.capacity(ctx, l.dear.name)
-			return seen(e.last == "Succeeded" && n == len(all)-1, "status", r.Status, "end", e.last, "capacity", fmt.Sprintf("%d, was %d", n, len(all))), err
-		},
-	},
-	{
-		Name: "quota-is-refused-at-once", Source: "https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/error-resource-quota",
-		Promises: []string{"S-33"}, Needs: Dear,
-		Fact: "A capacity beyond the quota is refused at once, with the limit, the use and the need in the sentence.",
-		Run: func(ctx context.Context, l *Lab) (Observation, error) {
-			n := l.plan.beyond()
-			if !l.unsold {
-				return Observation{}, errors.New("nothing but the quota would keep Azure from making the machines")
-			}
-			if n == 0 {
-				return Observation{}, errors.New("the quota of spot cores is larger than what a scale set may ask for")
-			}
-			r, err := l.resize(ctx, l.dear.name, n, nil)
-			if err != nil {
-				return Observation{}, err
-			}
-			if r.ok() { // it was not refused: what it began is ended before it goes on
-				_, err := l.follow(ctx, r)
-				return seen(false, "status", r.Status), errors.Join(err, l.empty(ctx, l.dear.name))
-			}
-			said := r.message()
-			numbers := strings.Contains(said, "Current Limit: ") && strings.Contains(said, "Current Usage: ") && strings.Contains(said, "Additional Required: ")
-			return seen(r.Status == http.StatusConflict && r.code() == "OperationNotAllowed" && numbers && strings.Contains(strings.ToLower(said), "quota"),
-				"status", r.Status, "code", r.code(), "numbers", numbers), nil
-		},
-	},
-}
-
-// empty takes the machines of a set away again that nobody expected.
-func (l *Lab) empty(ctx context.Context, name string) error {
-	r, err := l.resize(ctx, name, 0, nil)
-	if r, err = l.must("take the machines away", r, err); err != nil {
-		return err
-	}
-	_, err = l.follow(ctx, r)
-	return err
 }
