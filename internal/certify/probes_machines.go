@@ -106,8 +106,11 @@ var machineProbes = []Probe{
 		Fact: "The metadata service of a spot machine announces its eviction as an event of type Preempt that names the machine.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			e, err := l.evict(ctx)
-			if err == nil && !e.heard {
+			switch {
+			case err == nil && !e.heard:
 				err = errSilent
+			case err == nil && e.kind == "": // the log comes late, and may end before it
+				err = errors.New("the boot log ended before it told of an event")
 			}
 			if err != nil {
 				return Observation{}, err
