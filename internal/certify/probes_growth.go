@@ -120,7 +120,7 @@ var growthProbes = []Probe{
 			m := l.growth.last
 			id, err := strconv.ParseInt(m.id, 10, 64)
 			host := "certify" + fmt.Sprintf("%06s", strconv.FormatInt(id, 36))
-			return seen(err == nil && m.name == l.set.name+"_"+m.id && m.computer == host, "id", m.id, "name", m.name, "host", m.computer), nil
+			return seen(err == nil && m.name == l.set.name+"_"+m.id && strings.EqualFold(m.computer, host), "id", m.id, "name", m.name, "host", m.computer), nil
 		},
 	},
 	{

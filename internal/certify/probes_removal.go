@@ -143,7 +143,8 @@ var removalProbes = []Probe{
 		},
 	},
 	{
-		Name: "new-machine-is-another", Source: instanceAPI + "/get", Promises: []string{"S-11"}, Needs: Two,
+		Name: "new-machine-is-another", Source: "https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-instance-ids",
+		Promises: []string{"S-11"}, Needs: Two,
 		Fact: "A machine that is made after another was deleted has another vmId, whether the id comes again or not.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			if len(l.dead) == 0 {
