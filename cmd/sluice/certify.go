@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	azurecloud "sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/certify"
 	"sluice.dev/sluice/internal/progress"
@@ -114,7 +115,7 @@ func (c *certifier) run(cmd *cobra.Command) error {
 	}
 	plan, err := certify.Survey(cmd.Context(), cloud, c.region, c.lasts)
 	if err != nil {
-		return err
+		return withRole(err)
 	}
 	c.tell(cmd.OutOrStdout(), plan, only)
 	if c.plan {
@@ -142,6 +143,14 @@ func (c *certifier) cloud(ctx context.Context) (*azure.Resources, azure.Options,
 	}
 	r, err := azure.NewResources(ctx, o)
 	return r, o, err
+}
+
+// withRole says which role a run needs, where Azure has refused for want of a right.
+func withRole(err error) error {
+	if kind := azurecloud.KindOf(err); kind != azurecloud.Unauthorized {
+		return err
+	}
+	return fmt.Errorf("%w (sluice certify needs the role Contributor on the subscription)", err)
 }
 
 // listProbes writes a table of all probes.
@@ -220,6 +229,7 @@ func (c *certifier) ask(cmd *cobra.Command, r certify.Run) error {
 		failed = errors.New("the run was interrupted, and leaves no record")
 	}
 	var kept error
+	failed = withRole(failed)
 	if failed == nil {
 		kept = c.keep(cmd.OutOrStdout(), record)
 		c.conclude(cmd.OutOrStdout(), record)

@@ -33,7 +33,10 @@ func (r Run) Begin() (*Ledger, error) {
 	_, _ = rand.Read(word) // it never fails
 	l := &Ledger{Run: hex.EncodeToString(word), Began: r.Now().UTC().Truncate(time.Second), Subscription: r.Cloud.Subscription(), Region: r.Plan.Region, path: r.LedgerPath}
 	l.Group = GroupPrefix + l.Run
-	return l, l.keep()
+	if err := l.keep(); err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 // errTimeUp is why a probe could not ask when the run's time was up.

@@ -72,8 +72,9 @@ func (l *Lab) model(mode string, maxPrice float64) map[string]any {
 			}}},
 		},
 	}
-	properties := map[string]any{"orchestrationMode": mode, "singlePlacementGroup": false, "platformFaultDomainCount": 1, "virtualMachineProfile": profile}
+	properties := map[string]any{"orchestrationMode": mode, "singlePlacementGroup": false, "virtualMachineProfile": profile}
 	if mode == "Flexible" {
+		properties["platformFaultDomainCount"] = 1
 		nic["deleteOption"], disk["deleteOption"], network["networkApiVersion"] = "Delete", "Delete", "2020-11-01"
 	} else {
 		properties["overprovision"], properties["upgradePolicy"] = false, map[string]string{"mode": "Manual"}
