@@ -109,7 +109,7 @@ would do now. Where there is no cluster, "sluice simulate FILE" plays a scenario
 	pool := clusterPoolCommand() // for those who look for it here
 	pool.Hidden = true
 	cmd.AddCommand(pool)
-	group("prove", "Simulate and replay", simulateCommand(), replayCommand())
+	group("prove", "Simulate, replay, certify", simulateCommand(), replayCommand(), certifyCommand())
 	group("else", "Other", versionCommand())
 	cmd.SetHelpCommand(helpCommand())
 	cmd.SetHelpCommandGroupID("else")

@@ -80,7 +80,7 @@ func (o Options) clients(gate *gate, tokens *tokens) (*armcompute.ClientFactory,
 	return factory, nil
 }
 
-// pipeline is for requests that the SDK's clients for Microsoft.Compute do not know.
+// pipeline is for requests that the SDK's clients for Microsoft.Compute do not know. Without a gate nothing holds them back.
 func (o Options) pipeline(gate *gate, tokens *tokens) (runtime.Pipeline, error) {
 	c, err := arm.NewClient("sluice", "v0.0.0", &pipelineTokens{tokens: tokens}, o.clientOptions(gate))
 	if err != nil {
@@ -90,7 +90,10 @@ func (o Options) pipeline(gate *gate, tokens *tokens) (runtime.Pipeline, error) 
 }
 
 func (o Options) clientOptions(gate *gate) *arm.ClientOptions {
-	host := hostOf(o.ResourceManagerEndpoint)
+	perCall := []policy.Policy{hears{}, noPages{}, onlyHost(hostOf(o.ResourceManagerEndpoint)), renewOnRefusal{}}
+	if gate != nil {
+		perCall = append(perCall, gate)
+	}
 	return &arm.ClientOptions{
 		DisableRPRegistration: true,
 		ClientOptions: policy.ClientOptions{
@@ -98,7 +101,7 @@ func (o Options) clientOptions(gate *gate) *arm.ClientOptions {
 			Transport:                       o.client(),
 			Retry:                           policy.RetryOptions{MaxRetries: -1, TryTimeout: tryTimeout},
 			Telemetry:                       o.telemetry(),
-			PerCallPolicies:                 []policy.Policy{hears{}, noPages{}, onlyHost(host), renewOnRefusal{}, gate},
+			PerCallPolicies:                 perCall,
 			InsecureAllowCredentialWithHTTP: strings.HasPrefix(o.ResourceManagerEndpoint, "http://"), // a loopback host: checkEndpoint saw to it
 		},
 	}

@@ -20,6 +20,7 @@ import (
 type Resources struct {
 	client *client
 	rm     *resourceManager
+	bare   runtime.Pipeline // which nothing holds back, for [Resources.Exchange]
 
 	// Wait is called between two questions about work that goes on; nil waits by the clock. It returns the context's error when that ends.
 	Wait func(context.Context, time.Duration) error
@@ -39,7 +40,11 @@ func NewResources(ctx context.Context, options Options) (*Resources, error) {
 		return nil, err
 	}
 	c.about = func(cluster.GroupID) subject { return subject{} }
-	return &Resources{client: c, rm: newResourceManager(o, c.pipeline), Wait: sleep}, nil
+	bare, err := o.pipeline(nil, c.tokens)
+	if err != nil {
+		return nil, err
+	}
+	return &Resources{client: c, rm: newResourceManager(o, c.pipeline), bare: bare, Wait: sleep}, nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

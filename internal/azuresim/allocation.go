@@ -1,6 +1,7 @@
 package azuresim
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -48,7 +49,10 @@ const allocationTime = 5 * time.Second
 // allot finds room and an address for a new machine. Where there is none, the
 // machine is listed, and fails.
 func (s *Server) allot(i *instance, now time.Time) {
-	failure := s.spotShortage(i, now)
+	failure := i.underpriced()
+	if failure == nil {
+		failure = s.spotShortage(i, now)
+	}
 	if failure == nil {
 		failure = s.zoneShortage(i)
 	}
@@ -59,6 +63,25 @@ func (s *Server) allot(i *instance, now time.Time) {
 	if failure != nil {
 		i.failAt, i.failure, i.upAt, i.awaited = now.Add(allocationTime), *failure, time.Time{}, false
 	}
+}
+
+// leastPrice is below what any spot machine costs, in USD an hour.
+const leastPrice = 0.0005
+
+// underpriced is the error of a spot machine that is offered less than it costs, nil for any other. The code and the sentence are documented; that the
+// operation bears them, and not the answer to the write, is assumed.
+func (i *instance) underpriced() *errorDetail {
+	properties := i.model["properties"]
+	if i.uniform() {
+		properties = dig(i.set.model, "properties", "virtualMachineProfile")
+	}
+	price, offered := dig(properties, "billingProfile", "maxPrice").(float64)
+	if !offered || price < 0 || price >= leastPrice || !i.spot() {
+		return nil
+	}
+	return &errorDetail{Code: "SpotPriceGreaterThanProvidedMaxPrice", Target: i.instanceID(), Message: fmt.Sprintf(
+		"Unable to perform operation 'Create VM' since the provided max price '%v USD' is lower than the current spot price '%v USD' for Azure Spot VM size '%s'.",
+		price, leastPrice, i.size)}
 }
 
 // spotShortage is the error of a spot machine that Azure has no room for, nil

@@ -130,6 +130,9 @@ type Server struct {
 	// enable them: until then its document is empty. Azure takes minutes.
 	EventWarmUp time.Duration
 
+	// Beliefs are what this Azure does otherwise than is believed.
+	Beliefs Beliefs
+
 	// Console is what the machine with a vmId wrote to its serial console, for boot diagnostics of machines that really boot; false: it is not known
 	// there. It is called with the server locked and must not call back. nil: of every machine the same.
 	Console func(vmID string) (string, bool)

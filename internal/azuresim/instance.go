@@ -71,7 +71,7 @@ type protection struct {
 // wait for a machine strike it.
 func (s *Server) birth(ss *scaleSet, now time.Time) *instance {
 	number := ss.born
-	if ss.reuseIDs {
+	if ss.reuseIDs || s.Beliefs.UIDFollowsID {
 		number = 0
 		for _, i := range ss.listed(now) {
 			if i.number != number {
@@ -81,6 +81,9 @@ func (s *Server) birth(ss *scaleSet, now time.Time) *instance {
 		}
 	}
 	key := ss.id() + "#" + strconv.Itoa(ss.born) // an id may come again, the count of births does not
+	if s.Beliefs.UIDFollowsID {
+		key = ss.id() + "#" + strconv.Itoa(number)
+	}
 	ss.born++
 	i := &instance{
 		resource: resource{ss.subscription, ss.group, "", ss.location},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -317,6 +318,12 @@ func (q *request) deleteByID(ss *scaleSet, ids []string) answer {
 		if window := q.server.DeleteWindow; o.removes(q.now) && (window == 0 || q.now.Before(o.start.Add(window))) {
 			return concurrentRequest().answer()
 		}
+	}
+	if q.server.Beliefs.DeadAccepted {
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+			n, err := strconv.Atoi(id)
+			return err == nil && n < ss.born && ss.instance(id, q.now) == nil
+		})
 	}
 	chosen, p := ss.choose(ids, q.now)
 	if p != nil {

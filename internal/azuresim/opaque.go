@@ -158,6 +158,9 @@ func putOpaque(q *request) answer {
 	if p := q.decode(&model); p != nil {
 		return p.answer()
 	}
+	if model == nil {
+		return bad("InvalidRequestContent", "The request content was invalid: the body is empty.").answer()
+	}
 	if part, ok := q.part(); ok {
 		return q.putPart(part, model)
 	}

@@ -117,6 +117,9 @@ func listUsages(q *request) answer {
 			names = append(names, quotasOf(i.spot(), i.traits)...)
 		}
 	}
+	for _, k := range q.server.offered(q.route.location) {
+		names = append(names, k.Family)
+	}
 	slices.Sort(names)
 	list := []usage{}
 	for _, name := range slices.Compact(names) {

@@ -16,6 +16,9 @@ func (s *Server) resize(ss *scaleSet, n int, kind string, now time.Time) (*opera
 			return nil, p
 		}
 	}
+	if n < len(live) && s.Beliefs.LowerRefused {
+		return nil, concurrentRequest()
+	}
 	if p := s.checkQuota(ss.demand(n-len(live)), now); p != nil {
 		return nil, p
 	}

@@ -67,6 +67,7 @@ var hands = map[string]string{
 	"(*internal/azure.diagnostics).logAt":  "Azure is asked where a machine's boot log is read, which it counts as an action; nothing changes",
 	"(*internal/azure.Resources).once":     "a person's sluice cluster, with that person's rights: the loop has no Resources",
 	"(*internal/azure.Resources).whole":    "the same, followed to its end",
+	"(*internal/certify.Lab).once":         "a person's sluice certify, with that person's rights, in a resource group of its own: the loop has no Resources",
 	"cmd/sluice.azAccount":                 "az is asked whom it has signed in",
 	"(*cmd/sluice.builder).found":          "az is looked for on this machine",
 	"(*internal/azure.standard).carryOn":   "what a removal that the guard allowed has left: tagged interfaces and disks without a machine, records of old deployments (S-37)",

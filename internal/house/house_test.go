@@ -112,6 +112,8 @@ var rooms = map[string][]string{
 		"internal/attest", "internal/join",
 	},
 
+	"internal/certify": {"cloud", "internal/azure", "internal/azure/catalog"},
+
 	"internal/clusterfile": {"internal/azure/catalog", "setting"}, // a description: it knows no Azure and no cluster
 	"internal/lifecycle":   {"cloud", "cluster", "internal/azure/catalog", "internal/clusterfile", "internal/doctor", "internal/render"},
 	"internal/render":      {"deploy", "internal/azure/catalog", "internal/clusterfile", "setting"},
@@ -184,7 +186,7 @@ var borders = []border{
 	},
 	{
 		path: "sluice.dev/sluice/internal/azuresim", code: []string{"internal/azuresim/...", "internal/observer", "internal/world", "cmd/azuresim", "cmd/playground"},
-		tests:   []string{"internal/actuate", "internal/agent", "internal/app", "internal/azure", "internal/imds", "internal/join", "internal/lifecycle", "internal/render", "cmd/sluice"},
+		tests:   []string{"internal/actuate", "internal/agent", "internal/app", "internal/azure", "internal/certify", "internal/imds", "internal/join", "internal/lifecycle", "internal/render", "cmd/sluice"},
 		because: "what runs in a user's cluster holds no simulator",
 	},
 	{

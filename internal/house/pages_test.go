@@ -30,6 +30,7 @@ var madePages = []made{
 	{"docs/architecture.md", "## Packages", "go test ./internal/house -run Packages -update"},
 	{"docs/reference/alerts.md", "## Recording rules", "go test ./deploy -run PageOfAlerts -update"},
 	{"docs/reference/azure-config.md", "", "go test ./internal/azure/config -run Documentation -update"},
+	{"docs/reference/azure-facts.md", "", "go test ./internal/certify -run PageOfAzureFacts -update"},
 	{"docs/reference/azure-role.md", "## Actions", "go test ./internal/azure -run PageOfTheRole -update"},
 	{"docs/reference/azuresim-faults.md", "", "go test ./internal/azuresim -run PageOfFaults -update"},
 	{"docs/reference/blocking.md", "## Settings and commands of the operator", "go test ./internal/world -run ReasonThatKeeps -update"},

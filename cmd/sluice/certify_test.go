@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sluice.dev/sluice/internal/azuresim"
+	"sluice.dev/sluice/internal/certify"
+)
+
+// lab is an Azure behind sockets in which nobody has certified yet. It returns a call of certify, and the file of its record.
+func lab(t *testing.T, in context.Context, before func(*http.Request)) (*farm, func(...string) said, string) {
+	t.Helper()
+	f := newFarm(t)
+	arm := f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if before != nil {
+			before(r)
+		}
+		f.azure.ServeHTTP(w, r)
+	}))
+	record := filepath.Join(t.TempDir(), "record.json")
+	return f, func(more ...string) said {
+		return sluice(in, append([]string{
+			"certify", "--sign-in=machine", "--subscription=" + subscription, "--azure-metadata-endpoint=" + f.serve(f.azure.Metadata("server-0")),
+			"--azure-resource-manager-endpoint=" + arm, "--azure-authority-host=" + arm, "--record=" + record,
+		}, more...)...)
+	}, record
+}
+
+// nothingOf holds that nothing of a run is in Azure or beside the record.
+func nothingOf(t *testing.T, f *farm, record string) {
+	t.Helper()
+	for _, r := range f.azure.ScaleSets() {
+		if strings.Contains(r.ID, certify.GroupPrefix) {
+			t.Errorf("there is %s", r.ID)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(record), "*.ledger.json*")); err != nil || len(left) > 0 {
+		t.Errorf("there is %q, %v", left, err)
+	}
+}
+
+// changesOf counts the requests that have changed something.
+func changesOf(f *farm) (n int) {
+	for _, r := range f.azure.Requests() {
+		if r.Method != http.MethodGet && !strings.HasSuffix(r.Kind, " token") {
+			n++
+		}
+	}
+	return n
+}
+
+const groupProbe = "refusals-bear-a-code"
+
+func TestCertifySaysWhatItCostsBeforeItMakesAnything(t *testing.T) {
+	f, certify, record := lab(t, t.Context(), nil)
+	certify("--plan").expect(t, exitNothing, "at most two at a time, Standard_", "USD", "sluice-certify-... in westeurope")
+	certify().expect(t, exitActs, "USD", "nothing was changed: --yes does it")
+	if n := changesOf(f); n > 0 {
+		t.Errorf("%d requests were no reads", n)
+	}
+	nothingOf(t, f, record)
+	certify("--list").expect(t, exitNothing, groupProbe, "S-04")
+}
+
+func TestCertifyAsksRecordsAndRemoves(t *testing.T) {
+	f, certify, record := lab(t, t.Context(), nil)
+	certify("--yes", "--only="+groupProbe).expect(t, exitNothing, "agrees    "+groupProbe, "resource group sluice-certify-", "is removed", "1 agree, 0 differ")
+	nothingOf(t, f, record)
+	text, err := os.ReadFile(record)
+	must(t, err)
+	if strings.Contains(string(text), subscription) || !strings.Contains(string(text), `"cloud": "another"`) {
+		t.Errorf("the record: %s", text)
+	}
+	certify("--yes").complains(t, record+" is there already; move it away")
+	must(t, os.Remove(record))
+
+	f.azure.Inject(azuresim.Fault{Kind: "GET virtualMachineScaleSets", Header: []azuresim.Header{{Name: "X-Ms-Error-Code", Value: "Other"}}})
+	certify("--yes", "--only="+groupProbe).expect(t, exitActs, "differs   "+groupProbe, "1 differ", "sluice believes: A refusal", "header: Other", "S-21, S-33 of docs/safety.md lean on it")
+	nothingOf(t, f, record)
+}
+
+// TestCertifyIsInterruptedAndRemoves ends the process's context when the network is asked for.
+func TestCertifyIsInterruptedAndRemoves(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	f, certify, record := lab(t, ctx, func(r *http.Request) {
+		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "virtualNetworks") {
+			interrupt()
+		}
+	})
+	got := certify("--yes", "--only="+groupProbe)
+	if got.code != exitError || !strings.HasSuffix(got.complaint, "sluice: the run was interrupted, and leaves no record\n") {
+		t.Errorf("exit %d, %s", got.code, got.complaint)
+	}
+	nothingOf(t, f, record)
+	if _, err := os.Stat(record); err == nil {
+		t.Error("there is a record of an interrupted run")
+	}
+}
+
+// TestCertifyCleansUpAfterAKill has a group and a ledger left, as a killed run leaves them.
+func TestCertifyCleansUpAfterAKill(t *testing.T) {
+	f, certify, record := lab(t, t.Context(), nil)
+	ledger := strings.TrimSuffix(record, ".json") + ".ledger.json"
+	must(t, os.WriteFile(ledger, []byte(`{"run":"0badcafe","began":"2026-03-02T09:00:00Z","subscription":"`+subscription+`","group":"sluice-certify-0badcafe","region":"westeurope"}`), 0o600))
+	group := azuresim.ResourceGroup{Subscription: subscription, Name: "sluice-certify-0badcafe", Location: "westeurope", Tags: map[string]string{"sluice-certify": "0badcafe"}}
+	must(t, f.azure.AddResourceGroup(group))
+	certify("--yes").complains(t, "a run of 2026-03-02 09:00:00 has left things in Azure, or goes on: sluice certify --clean removes them")
+	certify("--clean", "--subscription=00000000-0000-0000-0000-00000000000f").complains(t, "is about another one; leave the flag out")
+	certify("--clean").expect(t, exitNothing, "resource group sluice-certify-0badcafe is removed", "nothing is left of the run of 2026-03-02")
+	nothingOf(t, f, record)
+	certify("--clean").expect(t, exitNothing, "no run has left anything that is known here")
+
+	must(t, f.azure.AddResourceGroup(group))
+	certify("--clean").expect(t, exitNothing, "another run has made a resource group", "az group delete --subscription "+subscription+" --name sluice-certify-0badcafe")
+	must(t, os.WriteFile(ledger, []byte(`{"run":"0badcafe"`), 0o600))
+	certify("--clean").complains(t, ledger+" cannot be read as a ledger")
+}
+
+func TestCertifyRefusesInSentences(t *testing.T) {
+	f, certify, record := lab(t, t.Context(), nil)
+	certify("--only=entity-tag").complains(t, "--only=entity-tag: there is no such probe; sluice certify --list names them")
+	certify("--for=5s").complains(t, "--for=5s: give 1m to 4h")
+	certify("--record=").complains(t, "--record is empty")
+	certify("--yes", "--record="+filepath.Join(record, "absent", "record.json")).expect(t, exitError)
+	f.azure.Quota = map[string]int{"lowPriorityCores": 0}
+	certify("--yes").complains(t, "the quota of spot cores in westeurope is 0")
+	must(t, f.azure.Deny(client, "Microsoft.Compute/skus/read"))
+	certify("--yes").complains(t, "Microsoft.Compute/skus/read")
+	if n := changesOf(f); n > 0 {
+		t.Errorf("%d requests were no reads", n)
+	}
+	must(t, f.azure.Allow(client))
+	must(t, f.azure.Deny(client, "Microsoft.Resources/subscriptions/resourceGroups/write"))
+	f.azure.Quota = nil
+	got := certify("--yes", "--only="+groupProbe)
+	if got.code != exitError || !strings.Contains(got.complaint, "resourceGroups/write") {
+		t.Errorf("exit %d, %s", got.code, got.complaint)
+	}
+	nothingOf(t, f, record)
+}

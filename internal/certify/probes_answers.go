@@ -1,0 +1,127 @@
+package certify
+
+import (
+	"context"
+	"net/http"
+	"strings"
+)
+
+// The addresses of those who say most of the facts.
+const (
+	restErrors  = "https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/common-deployment-errors"
+	armLimits   = "https://learn.microsoft.com/azure/azure-resource-manager/management/request-limits-and-throttling"
+	vmLimits    = "https://learn.microsoft.com/azure/virtual-machines/compute-throttling-limits"
+	asyncCalls  = "https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations"
+	setAPI      = "https://learn.microsoft.com/rest/api/compute/virtual-machine-scale-sets"
+	instanceAPI = "https://learn.microsoft.com/rest/api/compute/virtual-machine-scale-set-vms"
+	spotErrors  = "https://learn.microsoft.com/azure/virtual-machines/error-codes-spot"
+)
+
+// answerProbes ask for nothing to be made.
+var answerProbes = []Probe{
+	{
+		Name: "refusals-bear-a-code", Source: restErrors, Promises: []string{"S-21", "S-33"},
+		Fact: "A refusal has its code in the body's error.code, and the same in the header x-ms-error-code.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			r, err := l.get(ctx, l.setPath("absent"), computeVersion)
+			if err != nil {
+				return Observation{}, err
+			}
+			header := r.Header.Get("X-Ms-Error-Code")
+			return seen(r.Status == http.StatusNotFound && r.code() == "ResourceNotFound" && header == r.code(),
+				"status", r.Status, "code", r.code(), "header", header), nil
+		},
+	},
+	{
+		Name: "absent-group-is-named", Source: restErrors, Promises: []string{"S-21"},
+		Fact: "A scale set of a resource group that is not there answers 404 ResourceGroupNotFound.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			path := strings.Replace(l.setPath("absent"), "/"+l.ledger.Group+"/", "/"+l.ledger.Group+"-absent/", 1)
+			r, err := l.get(ctx, path, computeVersion)
+			if err != nil {
+				return Observation{}, err
+			}
+			return seen(r.Status == http.StatusNotFound && r.code() == "ResourceGroupNotFound", "status", r.Status, "code", r.code()), nil
+		},
+	},
+	{
+		Name: "usages-tell-quotas", Source: "https://learn.microsoft.com/rest/api/compute/usage/list", Promises: []string{"S-33"},
+		Fact: "A region's usages name cores, lowPriorityCores and the size's family, each with a limit and what is used.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			all, err := l.list(ctx, l.region("usages"), computeVersion)
+			if err != nil {
+				return Observation{}, err
+			}
+			has := map[string]bool{}
+			for _, v := range all {
+				_, limit := dig(v, "limit").(float64)
+				_, used := dig(v, "currentValue").(float64)
+				has[strings.ToLower(text(v, "name", "value"))] = limit && used
+			}
+			family := has[strings.ToLower(l.plan.Family)]
+			return seen(has["cores"] && has["lowprioritycores"] && family, "cores", has["cores"], "lowPriorityCores", has["lowprioritycores"],
+				"family", family), nil
+		},
+	},
+	{
+		Name: "sizes-tell-what-they-have", Source: "https://learn.microsoft.com/rest/api/compute/resource-skus/list", Promises: []string{"S-34"},
+		Fact: "The list of a region's sizes tells of each its vCPUs, memory, data disks, architecture and whether it is sold as spot.",
+		Run: func(_ context.Context, l *Lab) (Observation, error) {
+			var lacks []string
+			for _, name := range []string{"vCPUs", "MemoryGB", "MaxDataDiskCount", "CpuArchitectureType", "LowPriorityCapable"} {
+				if l.plan.capabilities[name] == "" {
+					lacks = append(lacks, name)
+				}
+			}
+			return seen(len(lacks) == 0, "lacks", strings.Join(lacks, " ")), nil
+		},
+	},
+	{
+		Name: "answers-tell-what-is-left", Source: armLimits, Promises: []string{"S-32"},
+		Fact: "Answers tell in headers x-ms-ratelimit-remaining-... how many requests are left.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			r, err := l.get(ctx, l.path("Microsoft.Compute/virtualMachineScaleSets"), computeVersion)
+			if err != nil {
+				return Observation{}, err
+			}
+			var names []string
+			for name := range r.Header {
+				if kind, is := strings.CutPrefix(strings.ToLower(name), "x-ms-ratelimit-remaining-"); is {
+					names = append(names, kind)
+				}
+			}
+			return seen(len(names) > 0, "headers", sorted(names)), nil
+		},
+	},
+	{
+		Name: "autoscale-settings-are-listed", Source: "https://learn.microsoft.com/rest/api/monitor/autoscale-settings/list-by-resource-group",
+		Promises: []string{"S-36"},
+		Fact:     "The list of a group's autoscale settings is answered also where there is none.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			r, err := l.get(ctx, l.path("microsoft.insights/autoscalesettings"), "2022-10-01")
+			if err != nil {
+				return Observation{}, err
+			}
+			_, list := dig(r.body, "value").([]any)
+			return seen(r.ok() && list, "status", r.Status, "code", r.code(), "a list", list), nil
+		},
+	},
+	{
+		Name: "deployments-end", Source: "https://learn.microsoft.com/rest/api/resources/deployments/create-or-update", Promises: []string{"S-40"},
+		Fact: "A new deployment answers 201 with the address of its operation, which ends as Succeeded.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			template := map[string]any{
+				"$schema":        "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#",
+				"contentVersion": "1.0.0.0", "resources": []any{},
+			}
+			r, err := l.ask(ctx, http.MethodPut, l.path("Microsoft.Resources/deployments/empty"), groupsVersion, nil,
+				map[string]any{"properties": map[string]any{"mode": "Incremental", "template": template}})
+			if r, err = l.must("deploy nothing", r, err); err != nil {
+				return Observation{}, err
+			}
+			e, err := l.follow(ctx, r)
+			operation := r.Header.Get("Azure-AsyncOperation") != ""
+			return seen(r.Status == http.StatusCreated && operation && e.last == "Succeeded", "status", r.Status, "operation", operation, "end", e.last), err
+		},
+	},
+}
