@@ -78,8 +78,8 @@ func (m *maker) vault() resource {
 }
 
 // server makes the server's machine, its interface with a fixed private address, and the disk of the cluster's data, which outlives it. The machine is
-// made once: Azure lets nobody change custom data.
-func (m *maker) server(at place, who identity, vault resource) {
+// made once: Azure lets nobody change custom data. It gives the id of the interface.
+func (m *maker) server(at place, who identity, vault resource) string {
 	f, s := m.f, &m.f.Server
 	configuration := object{
 		{"subnet", object{{"id", expr(at.subnet)}}}, {"privateIPAllocationMethod", "Static"}, {"privateIPAddress", s.Address}, {"primary", true},
@@ -152,6 +152,7 @@ func (m *maker) server(at place, who identity, vault resource) {
 				{"diagnosticsProfile", object{{"bootDiagnostics", object{{"enabled", true}}}}},
 			}}),
 	})
+	return nic.id()
 }
 
 // zones is the member of a resource in a zone, without a value for one in none.

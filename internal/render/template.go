@@ -77,7 +77,7 @@ func template(f *clusterfile.File, r *Rendering) object {
 	identity := m.identity()
 	network := m.network()
 	vault := m.vault()
-	m.server(network, identity, vault)
+	network.waits = append(network.waits, m.server(network, identity, vault)) // else a pool's machine may get the server's address
 	m.roles(identity, network)
 	for i := range f.Pools {
 		m.pool(&f.Pools[i], network)
