@@ -13,7 +13,7 @@ import (
 )
 
 // lab is an Azure behind sockets in which nobody has certified yet. It returns a call of certify, and the file of its record.
-func lab(t *testing.T, in context.Context, before func(*http.Request)) (*farm, func(...string) said, string) {
+func lab(in context.Context, t *testing.T, before func(*http.Request)) (*farm, func(...string) said, string) {
 	t.Helper()
 	f := newFarm(t)
 	arm := f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +57,7 @@ func changesOf(f *farm) (n int) {
 const groupProbe = "refusals-bear-a-code"
 
 func TestCertifySaysWhatItCostsBeforeItMakesAnything(t *testing.T) {
-	f, certify, record := lab(t, t.Context(), nil)
+	f, certify, record := lab(t.Context(), t, nil)
 	certify("--plan").expect(t, exitNothing, "at most two at a time, Standard_", "USD", "sluice-certify-... in westeurope")
 	certify().expect(t, exitActs, "USD", "nothing was changed: --yes does it")
 	if n := changesOf(f); n > 0 {
@@ -68,7 +68,7 @@ func TestCertifySaysWhatItCostsBeforeItMakesAnything(t *testing.T) {
 }
 
 func TestCertifyAsksRecordsAndRemoves(t *testing.T) {
-	f, certify, record := lab(t, t.Context(), nil)
+	f, certify, record := lab(t.Context(), t, nil)
 	certify("--yes", "--only="+groupProbe).expect(t, exitNothing, "agrees    "+groupProbe, "resource group sluice-certify-", "is removed", "1 agree, 0 differ")
 	nothingOf(t, f, record)
 	text, err := os.ReadFile(record)
@@ -87,7 +87,7 @@ func TestCertifyAsksRecordsAndRemoves(t *testing.T) {
 // TestCertifyIsInterruptedAndRemoves ends the process's context when the network is asked for.
 func TestCertifyIsInterruptedAndRemoves(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
-	f, certify, record := lab(t, ctx, func(r *http.Request) {
+	f, certify, record := lab(ctx, t, func(r *http.Request) {
 		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "virtualNetworks") {
 			interrupt()
 		}
@@ -104,7 +104,7 @@ func TestCertifyIsInterruptedAndRemoves(t *testing.T) {
 
 // TestCertifyCleansUpAfterAKill has a group and a ledger left, as a killed run leaves them.
 func TestCertifyCleansUpAfterAKill(t *testing.T) {
-	f, certify, record := lab(t, t.Context(), nil)
+	f, certify, record := lab(t.Context(), t, nil)
 	ledger := strings.TrimSuffix(record, ".json") + ".ledger.json"
 	must(t, os.WriteFile(ledger, []byte(`{"run":"0badcafe","began":"2026-03-02T09:00:00Z","subscription":"`+subscription+`","group":"sluice-certify-0badcafe","region":"westeurope"}`), 0o600))
 	group := azuresim.ResourceGroup{Subscription: subscription, Name: "sluice-certify-0badcafe", Location: "westeurope", Tags: map[string]string{"sluice-certify": "0badcafe"}}
@@ -122,7 +122,7 @@ func TestCertifyCleansUpAfterAKill(t *testing.T) {
 }
 
 func TestCertifyRefusesInSentences(t *testing.T) {
-	f, certify, record := lab(t, t.Context(), nil)
+	f, certify, record := lab(t.Context(), t, nil)
 	certify("--only=entity-tag").complains(t, "--only=entity-tag: there is no such probe; sluice certify --list names them")
 	certify("--for=5s").complains(t, "--for=5s: give 1m to 4h")
 	certify("--record=").complains(t, "--record is empty")

@@ -71,7 +71,7 @@ func (l *Lab) result(p Probe, o Observation, err error, took time.Duration) Resu
 	r := Result{Name: p.Name, Verdict: Differs, Took: took}
 	if err != nil {
 		r.Verdict, r.Sentence = NotSeen, err.Error()
-		if first := l.whys[err.Error()]; first != "" {
+		if first := l.whys[err.Error()]; first != "" && !errors.Is(err, errTimeUp) {
 			r.Sentence = "for the same reason as " + first
 		} else {
 			l.whys[err.Error()] = p.Name
