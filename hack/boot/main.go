@@ -61,6 +61,13 @@ func (o options) run(ctx context.Context) (err error) {
 		return err
 	}
 	s := &story{start: time.Now(), last: time.Now()}
+	for _, folder := range []*string{&o.dir, &o.binaries} { // the operator is in another folder
+		absolute, err := filepath.Abs(*folder)
+		if err != nil {
+			return err
+		}
+		*folder = absolute
+	}
 	if o.cache == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
@@ -83,10 +90,7 @@ func (o options) run(ctx context.Context) (err error) {
 	if o.prepare {
 		return nil
 	}
-	image, err := filepath.Abs(filepath.Join(o.dir, "image"))
-	if err != nil {
-		return err
-	}
+	image := filepath.Join(o.dir, "image")
 	t, err := trust(filepath.Join(o.dir, "azure"))
 	if err != nil {
 		return err
