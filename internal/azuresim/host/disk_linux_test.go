@@ -47,7 +47,7 @@ func TestADiskKeepsWhatWasWrittenAndGrows(t *testing.T) {
 	if f, err := h.diskFile(Disk{ID: "/subscriptions/X/disks/DATA", SizeGB: 1}); err != nil {
 		t.Error(err)
 	} else {
-		defer func() { _ = f.Close() }() // it is a test's
+		defer func() { _ = f.Close() }()                               // it is a test's
 		if info, err := f.Stat(); err != nil || info.Size() != 2<<30 { // Azure shrinks none, and its ids have no case
 			t.Errorf("it is another disk, or has shrunk: %d bytes, %v", info.Size(), err)
 		}
