@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -135,6 +136,10 @@ func (p *pretended) Discard(_ context.Context, name string) error {
 }
 
 func (p *pretended) Address(string) string { return "127.0.0.1" }
+
+func (p *pretended) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return new(net.Dialer).DialContext(ctx, network, address)
+}
 
 // testTrial has the stand-in pass what an official K3s is tried by.
 func testTrial(t *testing.T, api *rest.Config) {

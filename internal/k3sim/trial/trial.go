@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"text/template"
@@ -38,8 +39,9 @@ type Machines interface {
 	// Discard deletes a machine that is off, with its disk: the next one of its name is a new one.
 	Discard(ctx context.Context, name string) error
 
-	// Address is where the others, and this process, reach a machine.
+	// Address is where the others reach a machine, and this process by Dial.
 	Address(name string) string
+	Dial(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Where things are on a machine.
@@ -143,6 +145,7 @@ func (r *run) startServer() {
 			return err
 		}
 		config.Host = strings.Replace(config.Host, "127.0.0.1", r.Machines.Address("server"), 1)
+		config.Dial = r.Machines.Dial
 		config.ServerName = "localhost" // its certificate has that name, whatever its address is
 		r.server = config.Host
 		if r.api, err = kubernetes.NewForConfig(config); err != nil {
