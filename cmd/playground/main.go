@@ -96,6 +96,7 @@ Exit code 0: every check holds; 1: a check failed; 2: the story could not be pla
 	f.Float64Var(&speed, "speed", 1, "how fast machines boot, Jobs run and idle machines go: 0.5 is half as fast, for who watches the page")
 	f.StringVar(&o.dir, "dir", "", "directory for the journal, the logs and the kubeconfig, new or empty; it stays. Empty: a temporary one, kept only when the story fails")
 	f.IntVarP(&o.verbosity, "v", "v", 0, "verbosity of sluice's log file; 4 and above: debug")
+	f.StringVar(&o.kubernetes, "kubernetes", "", "folder with kube-apiserver, kube-scheduler and kube-controller-manager of another version, which run as processes; see make skew")
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 	})

@@ -159,7 +159,9 @@ func (p *playground) startControlPlane(ctx context.Context, _ context.CancelCaus
 	if err != nil {
 		return err
 	}
-	p.plane, err = controlplane.Start(ctx, controlplane.Options{Dir: p.path(planeDir), Log: file, SchedulerQPS: p.script.schedulerQPS, ControllersQPS: p.script.controllersQPS})
+	p.plane, err = controlplane.Start(ctx, controlplane.Options{
+		Dir: p.path(planeDir), Log: file, Binaries: p.options.kubernetes, SchedulerQPS: p.script.schedulerQPS, ControllersQPS: p.script.controllersQPS,
+	})
 	if err != nil {
 		return err
 	}

@@ -9,11 +9,12 @@ import (
 
 // options are what the user chose, and the story to play.
 type options struct {
-	dir       string // as given; "" for a temporary one
-	keep      bool
-	idle      bool // play no story
-	verbosity int
-	script    script
+	dir        string // as given; "" for a temporary one
+	keep       bool
+	idle       bool // play no story
+	verbosity  int
+	kubernetes string // folder with the programs of another version; "" for the one that is linked in
+	script     script
 }
 
 // script is how long things take in the story.

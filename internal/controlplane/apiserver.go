@@ -16,11 +16,9 @@ import (
 // drainLimit is how long a stopping kube-apiserver waits for the connections of clients before it cuts their watches.
 const drainLimit = 250 * time.Millisecond
 
-// startAPIServer serves on listener, which it owns from a nil error on, and stores in etcd at the given endpoint.
-func startAPIServer(listener net.Listener, etcd string, keys *credentials, egress string) (*component, error) {
-	o := options.NewServerRunOptions()
-	o.SecureServing.Listener = listener
-	if err := parseFlags(o.Flags(), []string{
+// apiServerFlags are for a kube-apiserver that stores in etcd at the given endpoint; where it listens is not among them.
+func apiServerFlags(etcd string, keys *credentials, egress string) []string {
+	return []string{
 		"--etcd-servers=" + etcd,
 		"--etcd-cafile=" + keys.etcd.ca.certificateFile,
 		"--etcd-certfile=" + keys.etcd.peer.certificateFile,
@@ -40,7 +38,14 @@ func startAPIServer(listener net.Listener, etcd string, keys *credentials, egres
 		"--endpoint-reconciler-type=none", // a loopback address is not a valid endpoint of the service kubernetes
 		"--profiling=false",
 		"--egress-selector-config-file=" + egress,
-	}); err != nil {
+	}
+}
+
+// startAPIServer serves on listener, which it owns from a nil error on.
+func startAPIServer(listener net.Listener, arguments []string) (*component, error) {
+	o := options.NewServerRunOptions()
+	o.SecureServing.Listener = listener
+	if err := parseFlags(o.Flags(), arguments); err != nil {
 		return nil, err
 	}
 	o.SecureServing.BindPort = listener.Addr().(*net.TCPAddr).Port

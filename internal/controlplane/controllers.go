@@ -9,20 +9,15 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
 )
 
-// startControllers runs kube-controller-manager with its defaults: each controller under a service account and the role
-// it has in a real cluster. Certificates that are approved are signed. Left out are the controllers that talk to a cloud or hand out pod networks and, unless podGC,
-// the pod garbage collector.
-func startControllers(kubeconfig string, keys *credentials, podGC bool, qps int) (*component, error) {
+// controllersFlags are for a kube-controller-manager with its defaults: each controller under a service account and the role it has in a real cluster.
+// Certificates that are approved are signed. Left out are the controllers that talk to a cloud or hand out pod networks and, unless podGC, the pod garbage
+// collector.
+func controllersFlags(kubeconfig string, keys *credentials, podGC bool, qps int) []string {
 	enabled := "*,-nodeipam,-service-lb-controller,-node-route-controller,-cloud-node-lifecycle-controller"
 	if !podGC {
 		enabled += ",-pod-garbage-collector-controller"
 	}
-	o, err := options.NewKubeControllerManagerOptions()
-	if err != nil {
-		return nil, err
-	}
-	known, disabled, aliases := controllers.KnownControllers(), controllers.ControllersDisabledByDefault(), controllers.ControllerAliases()
-	if err := parseFlags(o.Flags(known, disabled, aliases), append([]string{
+	return append([]string{
 		"--kubeconfig=" + kubeconfig,
 		"--controllers=" + enabled,
 		"--use-service-account-credentials",
@@ -32,7 +27,17 @@ func startControllers(kubeconfig string, keys *credentials, podGC bool, qps int)
 		"--cluster-signing-key-file=" + keys.ca.keyFile,
 		"--leader-elect=false",
 		"--secure-port=0",
-	}, rates(qps, 1.5)...)); err != nil {
+	}, rates(qps, 1.5)...)
+}
+
+// startControllers runs kube-controller-manager.
+func startControllers(arguments []string) (*component, error) {
+	o, err := options.NewKubeControllerManagerOptions()
+	if err != nil {
+		return nil, err
+	}
+	known, disabled, aliases := controllers.KnownControllers(), controllers.ControllersDisabledByDefault(), controllers.ControllerAliases()
+	if err := parseFlags(o.Flags(known, disabled, aliases), arguments); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger("kube-controller-manager")))

@@ -5,7 +5,8 @@
 // real authorizer instead of an imitation. There are no nodes: package kubelets brings them.
 //
 // Kubernetes components share state that belongs to a process (feature gates, metrics, klog, served configurations), so
-// one process runs one control plane at a time; after Stop it may start another one. See log.go for what becomes of the
+// one process runs one control plane at a time; after Stop it may start another one. With [Options.Binaries] another version
+// of Kubernetes runs in their place, in processes beside this one; etcd stays here. See log.go for what becomes of the
 // components' logs.
 package controlplane
 
@@ -49,6 +50,10 @@ type Options struct {
 
 	// Port is where kube-apiserver listens on 127.0.0.1. Zero means a free port.
 	Port int
+
+	// Binaries is a folder with the programs kube-apiserver, kube-controller-manager and kube-scheduler of any version of Kubernetes, which then run as
+	// processes in place of the code that is linked in. Empty means that code.
+	Binaries string
 
 	// Egress is a file with an EgressSelectorConfiguration: how kube-apiserver reaches pods, services and nodes. Empty means directly.
 	Egress string
@@ -108,6 +113,11 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 }
 
 func start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
+	if o.Binaries != "" {
+		if err := lackOf(o.Binaries); err != nil {
+			return nil, err
+		}
+	}
 	c := &ControlPlane{dir: o.Dir, temporary: o.Dir == ""}
 	if c.temporary {
 		if c.dir, err = os.MkdirTemp("", "controlplane-"); err != nil {
@@ -139,8 +149,12 @@ func start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 	}
 	c.components, c.etcd = append(c.components, etcd), member.Server
 	endpoint := "https://" + member.Clients[0].Addr().String()
+	parts := linked
+	if o.Binaries != "" {
+		parts = programsIn(o.Binaries, keys)
+	}
 	c.serve = func(listener net.Listener) (*component, error) {
-		return startAPIServer(listener, endpoint, keys, o.Egress)
+		return parts.apiServer(listener, apiServerFlags(endpoint, keys, o.Egress))
 	}
 
 	// The listener is made here, rather than a free port guessed, so that nobody else can take the port in between.
@@ -167,7 +181,7 @@ func start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 		return nil, err
 	}
 
-	controllers, err := startControllers(c.kubeconfigOf("controllers"), keys, o.OrphanQuarantine == 0, o.ControllersQPS)
+	controllers, err := parts.controllers(controllersFlags(c.kubeconfigOf("controllers"), keys, o.OrphanQuarantine == 0, o.ControllersQPS))
 	if err != nil {
 		return nil, fmt.Errorf("kube-controller-manager: %w", err)
 	}
@@ -179,7 +193,7 @@ func start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 		}
 		c.components = append(c.components, podGC)
 	}
-	scheduler, synced, err := startScheduler(c.kubeconfigOf("scheduler"), o.SchedulerQPS)
+	scheduler, synced, err := parts.scheduler(schedulerFlags(c.kubeconfigOf("scheduler"), o.SchedulerQPS))
 	if err != nil {
 		return nil, fmt.Errorf("kube-scheduler: %w", err)
 	}

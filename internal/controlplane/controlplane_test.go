@@ -17,9 +17,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// started runs a control plane for one test. Tests of this package cannot be parallel: a process runs one at a time.
+// started runs a control plane for one test. Tests of this package cannot be parallel: a process runs one at a time. It is of another version where
+// SLUICE_KUBERNETES names its programs.
 func started(t *testing.T, o Options) (*ControlPlane, kubernetes.Interface) {
 	t.Helper()
+	o.Binaries = os.Getenv("SLUICE_KUBERNETES")
 	c, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

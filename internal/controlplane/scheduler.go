@@ -9,15 +9,16 @@ import (
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
 )
 
-// startScheduler runs kube-scheduler with its default configuration (back-off of 1 to 10 seconds a pod) except for the
-// client's rate limits, and without an endpoint of its own. The second result blocks until its caches are filled.
-func startScheduler(kubeconfig string, qps int) (*component, func(context.Context) error, error) {
+// schedulerFlags are for a kube-scheduler with its default configuration (back-off of 1 to 10 seconds a pod) except for the client's rate limits; where it
+// listens is not among them.
+func schedulerFlags(kubeconfig string, qps int) []string {
+	return append([]string{"--kubeconfig=" + kubeconfig, "--leader-elect=false"}, rates(qps, 2)...)
+}
+
+// startScheduler runs kube-scheduler without an endpoint of its own. The second result blocks until its caches are filled.
+func startScheduler(arguments []string) (*component, func(context.Context) error, error) {
 	o := options.NewOptions()
-	if err := parseFlags(*o.Flags, append([]string{
-		"--kubeconfig=" + kubeconfig,
-		"--leader-elect=false",
-		"--secure-port=0",
-	}, rates(qps, 2)...)); err != nil {
+	if err := parseFlags(*o.Flags, append(arguments, "--secure-port=0")); err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger("kube-scheduler")))

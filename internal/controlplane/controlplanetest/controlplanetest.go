@@ -1,5 +1,6 @@
 // Package controlplanetest gives a test a real Kubernetes control plane in a process of its own. A test that links no API server builds in
-// seconds under the race detector, and its binary holds no code of Kubernetes' that it would watch as well.
+// seconds under the race detector, and its binary holds no code of Kubernetes' that it would watch as well. The environment variable SLUICE_KUBERNETES
+// names a folder with the programs of another version of Kubernetes, which is met in place of the one that sluice is built with.
 package controlplanetest
 
 import (

@@ -1,5 +1,6 @@
 // Command process runs a control plane in a process of its own. It prints the path of an administrator's kubeconfig when the control plane
-// is ready, and ends when its standard input does. Its one argument, which may be left out, is [controlplane.Options.Egress].
+// is ready, and ends when its standard input does. Its one argument, which may be left out, is [controlplane.Options.Egress]; the environment variable
+// SLUICE_KUBERNETES is [controlplane.Options.Binaries].
 package main
 
 import (
@@ -19,7 +20,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
-	var o controlplane.Options
+	o := controlplane.Options{Binaries: os.Getenv("SLUICE_KUBERNETES")}
 	if len(args) > 0 {
 		o.Egress = args[0]
 	}
