@@ -76,6 +76,7 @@ func examineCluster(ctx context.Context, client kubernetes.Interface, config *re
 	all.Go(func() { objects, listed = kube.List(ctx, client, besides(o.Policy, o.Namespace)) })
 	all.Go(func() { facts.Denied, facts.Lacks, facts.Checked, rightsErr = examineRights(ctx, client, o.Election) })
 	all.Go(func() { facts.Skew, facts.SkewKnown = skew(ctx, config) })
+	all.Go(func() { facts.Server = kube.AskServer(ctx, client) })
 	all.Go(func() {
 		holder, err := kube.Holder(ctx, client, o.Election.Namespace, o.Election.Name, time.Now())
 		if err == nil && holder != "" {

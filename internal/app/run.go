@@ -6,16 +6,19 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/actuate"
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/expander"
 	"sluice.dev/sluice/internal/history"
+	"sluice.dev/sluice/internal/kube"
 	"sluice.dev/sluice/internal/ledger"
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/internal/timeline"
@@ -168,6 +171,7 @@ func Run(ctx context.Context, o Options) error {
 	var a *Autoscaler
 	resumed := status == nil
 	process := ctx
+	var told sync.Once
 	err = lead(ctx, lock, o.election(), o.Log, func(ctx context.Context, leads func() time.Time) error {
 		server.Lead()
 		leading.Store(true)
@@ -188,6 +192,7 @@ func Run(ctx context.Context, o Options) error {
 		if err := a.Start(ctx); err != nil {
 			return err
 		}
+		told.Do(func() { tellOfServer(kube.AskServer(ctx, client), o.Log) })
 		ReturnMemory()
 		return o.handBack(process, client, leads, a.Run(ctx))
 	})
@@ -229,4 +234,19 @@ func (o Options) election() Election {
 	e := o.Election
 	e.Enabled = e.Enabled && !o.DryRun
 	return e
+}
+
+// tellOfServer says once by which version's rules pods are judged, and what is done without.
+func tellOfServer(s cluster.Server, log *slog.Logger) {
+	if s.Newer {
+		log.Warn("the API server is newer than sluice", "why", s.Judged())
+	} else if judged := s.Judged(); judged != "" {
+		log.Info("the API server is known", "why", judged)
+	}
+	for _, w := range s.Unread() {
+		log.Warn("an API is served in versions that sluice does not read", "api", w.API, "why", w.String())
+	}
+	for _, w := range s.Absent() {
+		log.Info("an API is done without", "api", w.API, "why", w.String())
+	}
 }

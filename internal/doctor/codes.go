@@ -35,6 +35,8 @@ const (
 	AccountNotAssumed    = "AccountNotAssumed"
 	KubeRightMissing     = "KubeRightMissing"
 	KubeRightsUnknown    = "KubeRightsUnknown"
+	KubeNewer            = "KubeNewer"
+	APIUnread            = "APIUnread"
 	NodeAmbiguous        = "NodeAmbiguous"
 	MachineWithoutNode   = "MachineWithoutNode"
 	MachineStopped       = "MachineStopped"
@@ -47,7 +49,7 @@ const (
 // Codes are all of them, in the order of [Checks].
 var Codes = []string{
 	ConfigurationRefused, ConfigurationNoted, NothingNamed, ClusterUnnamed, MetadataSilent, CloudUnknown, EndpointUnreachable, TokenRefused, RightMissing, RightsUnknown,
-	ClusterUnreachable, AccountNotAssumed, KubeRightMissing, KubeRightsUnknown, ClockSkewed, ClockDrifts, GroupsUnlisted, NoGroups, GroupUnreadable, GroupIncomplete, GroupWithoutTemplate,
+	ClusterUnreachable, AccountNotAssumed, KubeRightMissing, KubeRightsUnknown, KubeNewer, APIUnread, ClockSkewed, ClockDrifts, GroupsUnlisted, NoGroups, GroupUnreadable, GroupIncomplete, GroupWithoutTemplate,
 	GroupControlPlane, GroupBelowMin, GroupAboveMax, GroupFailed, GroupPaused, GroupOtherHands, GroupStranger, SizeUnpriced, TemplateDrifts, SizesUnlabelled, SetLeftOut, GroupNoticed,
 	NodeAmbiguous, MachineWithoutNode, MachineStopped, NodeWithoutMachine, NodesUnmatched, NodeTaintStays, NodeUnrepaired,
 }

@@ -137,6 +137,7 @@ type Kube struct {
 	Checked   int           // rights that were asked about
 	RightsErr *Failure      // why rights are not known
 	Leader    string        // who holds the lease now, with its name; "" when nobody does
+	Server    cluster.Server
 }
 
 // Right is a right in Kubernetes, and what it is limited to.

@@ -158,6 +158,15 @@ var cases = map[string]struct {
 		f.Kube.Lacks = cluster.Lacks{cluster.DeleteNodes}
 	}, "may not delete nodes: Node objects of deleted machines stay until a cloud controller deletes them"},
 	"rights cannot be asked": {[]string{doctor.KubeRightsUnknown}, func(f *doctor.Facts) { f.Kube.RightsErr = fails(doctor.Forbidden, "forbidden") }, "forbidden"},
+	"the API server is newer": {[]string{doctor.KubeNewer}, func(f *doctor.Facts) {
+		f.Kube.Server = cluster.Server{Version: "v1.37.2", Rules: "1.36", Newer: true}
+	}, "the API server has Kubernetes v1.37.2, sluice is older: pods are judged by the rules of 1.36"},
+	"an API is served in another version": {[]string{doctor.APIUnread}, func(f *doctor.Facts) {
+		f.Kube.Server.Without = []cluster.Without{
+			{API: "capacitybuffers.v1beta1.autoscaling.x-k8s.io", Loss: "no room is kept for CapacityBuffers"},
+			{API: "podgroups.v1alpha2.scheduling.k8s.io", Others: []string{"v1alpha3", "v1beta1"}, Loss: "pods of a gang are placed one by one"},
+		}
+	}, "podgroups.v1alpha2.scheduling.k8s.io is served as v1alpha3 and v1beta1 alone: pods of a gang are placed one by one"},
 	"two rights are missing": {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) {
 		f.Kube.Account = "jane"
 		f.Kube.Denied = []doctor.Right{{Right: cluster.EvictPods}, {Right: cluster.PatchNode}}
@@ -483,6 +492,10 @@ func TestPermissionsAreReadAsAzureReadsThem(t *testing.T) {
 func TestTheReportReadsWell(t *testing.T) {
 	facts := healthy()
 	facts.Azure.Rights = nil
+	facts.Kube.Server = cluster.Server{Version: "v1.31.14", Rules: "1.36", Without: []cluster.Without{
+		{API: "resourceslices.v1.resource.k8s.io", Loss: "devices of pods and nodes are not counted"},
+		{API: "mutatingadmissionpolicies.v1.admissionregistration.k8s.io", Loss: "no capacity gate can be applied"},
+	}}
 	facts.Kube.Denied = []doctor.Right{{Right: cluster.Right{Verb: "get", Resource: "leases", Group: "coordination.k8s.io"}, Name: "cluster-autoscaler", Namespace: "kube-system"}}
 	facts.Snapshot.Nodes[0].Object.Labels = map[string]string{corev1.LabelHostname: "x"}
 	var text bytes.Buffer
@@ -497,6 +510,8 @@ rights         problem  the machine's managed identity may not perform Microsoft
                         RightMissing: give it the role in deploy/azure-role.json, or another one with that action, on the resource group (az role assignment create --assignee client ...)
 kubernetes     problem  this account may not get leases.coordination.k8s.io cluster-autoscaler in namespace kube-system
                         KubeRightMissing: apply deploy/rbac.yaml
+               ok       the API server has Kubernetes v1.31.14; pods are judged by the rules of 1.36
+               ok       resourceslices.v1.resource.k8s.io is not served: devices of pods and nodes are not counted; mutatingadmissionpolicies.v1.admissionregistration.k8s.io is not served: no capacity gate can be applied
 clock          ok       this machine's clock differs by 0s from Azure's
                ok       this machine's clock differs by 0s from the API server's
 groups         ok       group agents: 1 machine (min 0, max 5)

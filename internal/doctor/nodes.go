@@ -68,8 +68,34 @@ func kubernetes(f Facts, _ *Diagnosis) []Finding {
 	for i := range all {
 		all[i].blocks = k.Unread != nil
 	}
+	all = append(all, k.server(check)...)
 	if k.Leader != "" {
 		all = append(all, ok(check, "lease", fmt.Sprintf("%s leads; whoever shares that lease waits for its turn, a dry run does not", k.Leader)))
+	}
+	return all
+}
+
+// server judges the API server's version, and what it does not serve.
+func (k Kube) server(check string) (all []Finding) {
+	s := k.Server
+	if s.Newer {
+		all = append(all, Finding{
+			Check: check, Status: Warning, Code: KubeNewer, Subject: "version", Message: s.Judged(), Remedy: "when a sluice of that minor is out, use it; see docs/reference/support.md",
+		})
+	} else if judged := s.Judged(); judged != "" {
+		all = append(all, ok(check, "version", judged))
+	}
+	for _, w := range s.Unread() {
+		all = append(all, Finding{
+			Check: check, Status: Warning, Code: APIUnread, Subject: w.API, Message: w.String(), Remedy: "have the API server serve the version that sluice reads, too, or use a sluice that reads the other",
+		})
+	}
+	if absent := s.Absent(); len(absent) > 0 {
+		names := make([]string, len(absent))
+		for i, w := range absent {
+			names[i] = w.String()
+		}
+		all = append(all, ok(check, "optional APIs", strings.Join(names, "; ")))
 	}
 	return all
 }
