@@ -159,6 +159,12 @@ chart-test: ## lint, render, install, upgrade and uninstall the chart on a real 
 	@GO='$(GO)' LDFLAGS='-X k8s.io/component-base/version.gitVersion=$(shell $(GO) list -m -f '{{.Version}}' k8s.io/kubernetes)' hack/build bin/controlplane ./internal/controlplane/process
 	cd hack/chart && SLUICE_CONTROLPLANE='$(CURDIR)/bin/controlplane' $(GO) test -count=1 ./...
 
+.PHONY: skew
+skew: ## play story, manifests, door and chart on the oldest Kubernetes and on the next one, and print the table of docs/reference/support.md; ONLY=1.31 PART=door
+	@GO='$(GO)' LDFLAGS='$(LDFLAGS)' hack/build bin/playground ./cmd/playground
+	@GO='$(GO)' hack/build bin/controlplane ./internal/controlplane/process
+	@GO='$(GO)' ONLY='$(ONLY)' PART='$(PART)' hack/skew/run
+
 .PHONY: monitoring-test
 monitoring-test: ## play the alerts and hold rules and dashboards to the series that sluice has; ARGS=-update writes the dashboards
 	cd hack/monitoring && $(GO) test -count=1 ./... $(ARGS)

@@ -423,8 +423,12 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 		return err == nil, fmt.Sprint(err)
 	})
 	before := c.all(ctx)
+	all := everything()
+	if !c.gates() {
+		all["capacityGate"] = values{"enabled": false}
+	}
 
-	for _, v := range []values{{}, everything()} {
+	for _, v := range []values{{}, all} {
 		for _, refusal := range c.accepts(mustRender(t, "farm", namespace, v)) {
 			t.Error(refusal)
 		}
@@ -462,9 +466,8 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 	pods(2)
 	upgrade := action.NewUpgrade(conf)
 	upgrade.Namespace, upgrade.WaitStrategy = namespace, kube.HookOnlyStrategy
-	more := everything()
-	more["replicaCount"] = 3
-	if _, err := upgrade.Run("farm", load(t), more); err != nil {
+	all["replicaCount"] = 3
+	if _, err := upgrade.Run("farm", load(t), all); err != nil {
 		t.Fatal("upgrade: ", err)
 	}
 	c.eventually("an agent's DaemonSet and three replicas", func() (bool, string) {

@@ -107,6 +107,19 @@ func (c cluster) resource(o *unstructured.Unstructured) (dynamic.ResourceInterfa
 	return c.dynamic.Resource(mapping.Resource), nil
 }
 
+// gates says whether the API server has the kind of policy that the capacity gate is made of, which those of before 1.36 lack: see make skew.
+func (c cluster) gates() bool {
+	c.t.Helper()
+	_, err := c.client.AdmissionregistrationV1().MutatingAdmissionPolicies().List(c.t.Context(), metav1.ListOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		c.t.Fatal(err)
+	}
+	if err != nil {
+		c.t.Log("done without: the capacity gate")
+	}
+	return err == nil
+}
+
 // accepts says why the API server would not create the objects as they stand; fields that it does not know are refused. Nothing but namespaces is stored.
 func (c cluster) accepts(objects []*unstructured.Unstructured) (refusals []string) {
 	c.t.Helper()

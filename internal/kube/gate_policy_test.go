@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
@@ -22,6 +23,9 @@ func TestAdmissionPolicyGatesOnlyPodsThatAskForIt(t *testing.T) {
 	api, err := kubernetes.NewForConfig(controlplanetest.Start(t))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if _, err := api.AdmissionregistrationV1().MutatingAdmissionPolicies().List(t.Context(), metav1.ListOptions{}); apierrors.IsNotFound(err) {
+		t.Skip("done without: the capacity gate") // before 1.36, see make skew
 	}
 	e := &estate{T: t, admin: api}
 	e.must(api.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: deploy.Namespace}}, metav1.CreateOptions{}))
