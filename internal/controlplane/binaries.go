@@ -28,7 +28,7 @@ var programs = []string{"kube-apiserver", "kube-controller-manager", "kube-sched
 func lackOf(folder string) error {
 	for _, name := range programs {
 		if _, err := exec.LookPath(filepath.Join(folder, name)); err != nil {
-			return fmt.Errorf("%s has no program %s: build it with make skew, or name another folder: %w", folder, name, err)
+			return fmt.Errorf("%s has no program %s: build it with make skew, or name another folder", folder, name)
 		}
 	}
 	return nil

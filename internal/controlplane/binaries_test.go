@@ -45,7 +45,7 @@ func TestAProgramIsAComponent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := Start(t.Context(), Options{Binaries: folder}); err == nil || !strings.Contains(err.Error(), folder+" has no program kube-controller-manager: ") {
+	if _, err := Start(t.Context(), Options{Binaries: folder}); err == nil || !strings.Contains(err.Error(), folder+" has no program kube-controller-manager: build it with make skew") {
 		t.Errorf("a folder that lacks a program: %v", err)
 	}
 

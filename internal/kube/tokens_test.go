@@ -55,6 +55,7 @@ func TestTokensAreGoodForTheirPurposeAlone(t *testing.T) {
 	t.Run("an agent", func(t *testing.T) { e.agent(t) })
 	t.Run("sluice", func(t *testing.T) { e.sluice(t) })
 	t.Run("sluice with the gate", func(t *testing.T) {
+		onlyWithGates(t, e.admin)
 		e.apply(deploy.CapacityGate)
 		e.gatekeeper(t)
 	})
