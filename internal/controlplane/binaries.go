@@ -13,7 +13,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -104,6 +106,24 @@ func readyAt(port int, ca []byte) (func(context.Context) error, error) {
 	}, nil
 }
 
+// onlyKnown takes from the list of controllers that are left out those that the program does not have: it refuses names that it does not know. Those of
+// 1.37 and later know no controller that talks to a cloud.
+func onlyKnown(arguments []string, help string) []string {
+	known := slices.Clone(arguments)
+	for i, a := range known {
+		list, is := strings.CutPrefix(a, "--controllers=")
+		if !is {
+			continue
+		}
+		names := slices.DeleteFunc(strings.Split(list, ","), func(name string) bool {
+			left, without := strings.CutPrefix(name, "-")
+			return without && !strings.Contains(help, left)
+		})
+		known[i] = "--controllers=" + strings.Join(names, ",")
+	}
+	return known
+}
+
 // freePort is one on which nobody listens. The program that gets it listens on it moments later; no listener can be handed to it.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -135,7 +155,11 @@ func programsIn(folder string, keys *credentials) parts {
 			return runProgram(folder, "kube-apiserver", append(arguments, "--secure-port="+strconv.Itoa(port))), nil
 		},
 		controllers: func(arguments []string) (*component, error) {
-			return runProgram(folder, "kube-controller-manager", arguments), nil
+			help, err := exec.CommandContext(context.Background(), filepath.Join(folder, "kube-controller-manager"), "--help").Output()
+			if err != nil {
+				return nil, err
+			}
+			return runProgram(folder, "kube-controller-manager", onlyKnown(arguments, string(help))), nil
 		},
 		scheduler: func(arguments []string) (*component, func(context.Context) error, error) {
 			port, err := freePort()

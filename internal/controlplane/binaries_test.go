@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,5 +84,16 @@ func TestLinesAreToldOneByOne(t *testing.T) {
 	l.flush()
 	if got, want := log.String(), "p: ab\np: c\np: \np: d\n"; got != want {
 		t.Errorf("the log has %q, want %q", got, want)
+	}
+}
+
+func TestOnlyKnownControllersAreLeftOut(t *testing.T) {
+	given := []string{"--a=-x", "--controllers=*,-node-ipam-controller,-service-lb-controller"}
+	got := onlyKnown(given, "All controllers: deployment-controller, node-ipam-controller")
+	if want := []string{"--a=-x", "--controllers=*,-node-ipam-controller"}; !slices.Equal(got, want) {
+		t.Errorf("it is given %q, want %q", got, want)
+	}
+	if given[1] != "--controllers=*,-node-ipam-controller,-service-lb-controller" {
+		t.Errorf("what it was made of is now %q", given)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // Certificates that are approved are signed. Left out are the controllers that talk to a cloud or hand out pod networks and, unless podGC, the pod garbage
 // collector.
 func controllersFlags(kubeconfig string, keys *credentials, podGC bool, qps int) []string {
-	enabled := "*,-nodeipam,-service-lb-controller,-node-route-controller,-cloud-node-lifecycle-controller"
+	enabled := "*,-node-ipam-controller,-service-lb-controller,-node-route-controller,-cloud-node-lifecycle-controller"
 	if !podGC {
 		enabled += ",-pod-garbage-collector-controller"
 	}
