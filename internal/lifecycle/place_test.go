@@ -1,0 +1,35 @@
+package lifecycle_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// finds wants one finding, with these words in it and its remedy.
+func (w *world) finds(wrong, remedy string) {
+	w.Helper()
+	all := w.check()
+	if len(all) != 1 || !strings.Contains(all[0].Wrong, wrong) || !strings.Contains(all[0].Remedy, remedy) {
+		w.Errorf("%+v, want %q and %q", all, wrong, remedy)
+	}
+}
+
+// TestASubnetThatIsGivenIsLookedAt has a range of the file's that Azure's subnet has not, and no such subnet.
+func TestASubnetThatIsGivenIsLookedAt(t *testing.T) {
+	w := newWorld(t, "kubeadm")
+	right := w.File.Network
+	w.File.Network.Subnet = "10.99.0.0/24"
+	w.finds("network.subnet is 10.99.0.0/24, and the subnet of network.subnetId has "+right.Subnet, "set it to "+right.Subnet)
+	w.File.Network = right
+	w.File.Network.SubnetID += "s"
+	w.finds("network.subnetId: there is no subnet "+right.SubnetID+"s", "correct the id")
+}
+
+// TestAClusterDoesNotMove has a file that names another region afterwards.
+func TestAClusterDoesNotMove(t *testing.T) {
+	w := newWorld(t, "k3s")
+	w.up()
+	was := w.File.Region
+	w.File.Region = "northeurope"
+	w.finds(" is in "+was+", and the file says northeurope", "set region to "+was)
+}
