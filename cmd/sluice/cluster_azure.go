@@ -305,7 +305,7 @@ func clusterDiffCommand() *cobra.Command {
 		Long: `Ask Azure what a deployment of the cluster file would change now (what-if). Print each resource with the fields that change. Nothing is
 written.
 
-Exit code 0: nothing would change; 1: something would; 2: error.`,
+Exit code 0: nothing differs; 1: something does; 2: error.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := b.cluster(cmd)

@@ -33,3 +33,27 @@ func TestAClusterDoesNotMove(t *testing.T) {
 	w.File.Region = "northeurope"
 	w.finds(" is in "+was+", and the file says northeurope", "set region to "+was)
 }
+
+// TestWhatNoDeploymentChangesIsShown has another size of the server, and a pool less, in the file.
+func TestWhatNoDeploymentChangesIsShown(t *testing.T) {
+	w := newWorld(t, "k3s")
+	w.up()
+	was := w.File.Server.Size
+	w.File.Server.Size = "Standard_D16s_v5"
+	gone := w.File.Pools[0].Name
+	w.File.Pools = w.File.Pools[1:]
+	all, err := w.Diff(t.Context())
+	w.must(err)
+	var said []string
+	for _, c := range all {
+		if c.Verb == "stays" {
+			said = append(said, c.String()+": "+strings.Join(c.Fields, ", "))
+		}
+	}
+	text := strings.Join(said, "\n")
+	for _, want := range []string{"its size is " + was + ", and server.size is Standard_D16s_v5", "the file has no pool " + gone + ": sluice cluster pool remove " + gone} {
+		if len(said) != 2 || !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, text)
+		}
+	}
+}
