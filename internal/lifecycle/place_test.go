@@ -1,6 +1,7 @@
 package lifecycle_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 )
@@ -55,5 +56,27 @@ func TestWhatNoDeploymentChangesIsShown(t *testing.T) {
 		if len(said) != 2 || !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}
+	}
+}
+
+// TestADownThatIsInterruptedSaysNothingFalse interrupts each deletion in turn.
+func TestADownThatIsInterruptedSaysNothingFalse(t *testing.T) {
+	w := newWorld(t, "k3s")
+	w.up()
+	d, err := w.Demolish(t.Context())
+	w.must(err)
+	ctx, cancel := context.WithCancel(t.Context())
+	say := w.Say
+	w.Cluster.Say = func(s string) {
+		say(s)
+		if strings.HasPrefix(s, "vaults ") {
+			cancel()
+		}
+	}
+	if err := w.Down(ctx, d); err == nil || ctx.Err() == nil {
+		t.Errorf("%v", err)
+	}
+	if last := w.said[len(w.said)-1]; !strings.HasPrefix(last, "vaults ") || !strings.HasSuffix(last, " is deleted") {
+		t.Errorf("after the interruption it says %q", last)
 	}
 }
