@@ -231,6 +231,10 @@ func (b *builder) checked(cmd *cobra.Command) (*lifecycle.Cluster, bool, error) 
 // tellCost prints what the machines cost a month.
 func tellCost(out io.Writer, c *lifecycle.Cluster) {
 	cost := c.Cost(catalog.Listed())
+	if cost.Most == 0 && len(cost.Unknown) > 0 {
+		_, _ = fmt.Fprintf(out, "what the machines cost is not known: there is no list price of their sizes in %s\n", c.File.Region)
+		return
+	}
 	_, _ = fmt.Fprintf(out, "machines cost %.0f USD a month with each pool at its min, at most %.0f (list prices; disks, addresses and traffic come on top)\n", cost.Least, cost.Most)
 	if len(cost.Unknown) > 0 {
 		_, _ = fmt.Fprintf(out, "not in these sums, since no price is known: %s\n", strings.Join(cost.Unknown, ", "))
@@ -249,7 +253,19 @@ func agreed(cmd *cobra.Command, yes bool, question string) (bool, error) {
 	}
 	_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s Type yes: ", question)
 	text, _ := bufio.NewReader(in).ReadString('\n')
-	return strings.TrimSpace(text) == "yes", nil
+	if strings.TrimSpace(text) == "yes" {
+		return true, nil
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), "nothing was changed: only the word yes does it")
+	return false, err
+}
+
+// interrupted says in the place of an error that somebody has ended the command, and what is next.
+func interrupted(ctx context.Context, err error, next string) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	return errors.New("interrupted: " + next)
 }
 
 func clusterCheckCommand() *cobra.Command {
@@ -303,9 +319,9 @@ func clusterDiffCommand() *cobra.Command {
 		Use:   "diff",
 		Short: "Show what differs in Azure from cluster.yaml; nothing is written",
 		Long: `Ask Azure what a deployment of the cluster file would change now (what-if). Print each resource with the fields that change. Nothing is
-written.
+written. What differs and no deployment changes is shown as stays.
 
-Exit code 0: nothing would change; 1: something would; 2: error.`,
+Exit code 0: nothing differs; 1: something does; 2: error.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := b.cluster(cmd)
@@ -378,7 +394,7 @@ Exit code 0: it is gone; 1: nobody agreed; 2: error. It may be called again.`,
 			} else if !ok {
 				return exit(exitActs)
 			}
-			return c.Down(cmd.Context(), d)
+			return interrupted(cmd.Context(), c.Down(cmd.Context(), d), "what was asked for goes on in Azure; run the command again to delete the rest")
 		},
 	}
 	b.add(cmd)

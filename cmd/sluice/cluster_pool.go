@@ -37,27 +37,46 @@ once that has no machine. The file keeps its comments and its order.`,
 
 // rewrite writes a changed cluster file, whole or not at all, with the mode that it has.
 func rewrite(path string, text []byte) error {
+	d, err := prepare(path, text)
+	if err != nil {
+		return err
+	}
+	return d.keep()
+}
+
+// draft is a changed cluster file beside the one that it takes the place of: where the folder cannot be written, that shows before Azure is changed.
+type draft struct{ at, path string }
+
+func (d draft) keep() error {
+	if err := os.Rename(d.at, d.path); err != nil {
+		d.drop()
+		return fmt.Errorf("write the cluster file: %w", err)
+	}
+	return nil
+}
+
+func (d draft) drop() { _ = os.Remove(d.at) }
+
+// prepare writes the draft.
+func prepare(path string, text []byte) (draft, error) {
 	about, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("write the cluster file: %w", err)
+		return draft{}, fmt.Errorf("write the cluster file: %w", err)
 	}
 	if at, err := filepath.EvalSymlinks(path); err == nil {
 		path = at
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".cluster-*")
 	if err != nil {
-		return fmt.Errorf("write the cluster file: %w", err)
+		return draft{}, fmt.Errorf("write the cluster file: nothing was changed: in folder %s no file can be made (%w)", filepath.Dir(path), errors.Unwrap(err))
 	}
+	d := draft{at: file.Name(), path: path}
 	_, err = file.Write(text)
-	err = errors.Join(err, file.Chmod(about.Mode().Perm()), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
+	if err = errors.Join(err, file.Chmod(about.Mode().Perm()), file.Close()); err != nil {
+		d.drop()
+		return draft{}, fmt.Errorf("write the cluster file: nothing was changed: %w", err)
 	}
-	if err != nil {
-		_ = os.Remove(file.Name())
-		return fmt.Errorf("write the cluster file: %w", err)
-	}
-	return nil
+	return d, nil
 }
 
 func poolAddCommand() *cobra.Command {
@@ -196,12 +215,17 @@ func (b *builder) scale(cmd *cobra.Command, name string, limits func(*clusterfil
 	} else if !ok {
 		return exit(exitActs)
 	}
+	d, err := prepare(b.path, text)
+	if err != nil {
+		return err
+	}
 	if found {
 		if err := c.Limit(cmd.Context(), set, least, most); err != nil {
+			d.drop()
 			return err
 		}
 	}
-	if err := rewrite(b.path, text); err != nil {
+	if err := d.keep(); err != nil {
 		return err
 	}
 	if !found {
@@ -272,19 +296,25 @@ func (u *riser) retire(name string) error {
 	switch {
 	case !found && !inFile:
 		return fmt.Errorf("neither %s nor Azure has a pool %s", u.path, name)
+	case found && set.Capacity == 0:
+		u.say("pool %s has no machines: the scale set %s-%s is deleted", name, c.File.Name, name)
 	case found:
 		u.say("pool %s has %s: sluice drains and removes them, then the scale set %s-%s is deleted", name, lifecycle.Machines(set.Capacity), c.File.Name, name)
-	}
-	if inFile {
-		u.say("pool %s is taken out of %s", name, u.path)
+	default:
+		u.say("pool %s is not in Azure", name)
 	}
 	if !u.yes {
+		if inFile {
+			u.say("pool %s would be taken out of %s", name, u.path)
+		}
 		u.say("nothing was changed: --yes does it")
 		return exit(exitActs)
 	}
-	drain, err := u.drainer()
-	if err != nil {
-		return err
+	var drain func(context.Context, func(string) bool) (int, error)
+	if found {
+		if drain, err = u.drainer(); err != nil {
+			return err
+		}
 	}
 	if inFile {
 		text, err := os.ReadFile(u.path)
@@ -297,13 +327,14 @@ func (u *riser) retire(name string) error {
 		if err := rewrite(u.path, text); err != nil {
 			return err
 		}
+		u.say("pool %s is taken out of %s", name, u.path)
 	}
 	err = c.Retire(u.cmd.Context(), name, lifecycle.Retiring{For: u.wait, Now: u.now, Drain: drain})
 	if errors.Is(err, lifecycle.ErrNotEmpty) {
 		u.say("%v; run the command again to go on", err)
 		return exit(exitActs)
 	}
-	return err
+	return interrupted(u.cmd.Context(), err, "pool "+name+" has min 0 and max 0, and sluice goes on to empty it; run the command again to go on")
 }
 
 // drainer asks the running sluice to drain nodes; nil where there is no kubeconfig. That of another cluster must not be taken for this one's.

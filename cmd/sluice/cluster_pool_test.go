@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -143,5 +146,66 @@ func TestAPoolIsRemovedByAskingSluice(t *testing.T) {
 	}
 	if n := machinesIn(f, "render-agents"); n != 2 {
 		t.Errorf("%d machines are left of 2", n)
+	}
+}
+
+// TestALimitThatTheFileCannotKeepIsNotWritten has a file in a folder where no file can be made: Azure stays as it is.
+func TestALimitThatTheFileCannotKeepIsNotWritten(t *testing.T) {
+	f, path, flags := pooled(t)
+	open, err := os.Open(path)
+	must(t, err)
+	defer func() { _ = open.Close() }()
+	must(t, os.Remove(path))
+	sealed := fmt.Sprintf("/proc/self/fd/%d", open.Fd())
+	if _, err := os.Stat(sealed); err != nil {
+		t.Skip("this system has no /proc")
+	}
+	for _, args := range [][]string{{"scale", "agents", "--max=7", "--yes"}, {"remove", "agents", "--wait=0", "--yes"}} {
+		all := append([]string{"cluster", "pool"}, args...)
+		for _, flag := range flags {
+			switch {
+			case strings.HasPrefix(flag, "--file="):
+				all = append(all, "--file="+sealed)
+			case args[0] == "remove" || !strings.HasPrefix(flag, "--kubeconfig="):
+				all = append(all, flag)
+			}
+		}
+		got := sluice(t.Context(), all...)
+		if got.code != exitError || !strings.Contains(got.complaint, "nothing was changed: in folder /proc/self/fd no file can be made") || strings.Contains(got.out, "taken out of") {
+			t.Errorf("%v: exit %d, said %q, %q", args, got.code, got.out, got.complaint)
+		}
+	}
+	for _, s := range f.azure.ScaleSets() {
+		if strings.HasSuffix(s.Name, "render-agents") && s.Tags["max"] != "10" {
+			t.Errorf("the scale set has max %s", s.Tags["max"])
+		}
+	}
+}
+
+// TestWhoInterruptsHearsWhatIsNext keeps other errors.
+func TestWhoInterruptsHearsWhatIsNext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	other := errors.New("no route")
+	if err := interrupted(ctx, other, "go on"); err != other {
+		t.Errorf("%v", err)
+	}
+	cancel()
+	if err := interrupted(ctx, ctx.Err(), "go on"); err == nil || err.Error() != "interrupted: go on" {
+		t.Errorf("%v", err)
+	}
+	if err := interrupted(ctx, nil, "go on"); err != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAnUpThatIsInterruptedIsFollowedLater does not tell anybody to correct a canceled context.
+func TestAnUpThatIsInterruptedIsFollowedLater(t *testing.T) {
+	u, _ := rising(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	u.cmd.SetContext(ctx)
+	say := u.Say
+	u.Cluster.Say = func(s string) { say(s); cancel() }
+	if err := u.up(); err == nil || !strings.HasPrefix(err.Error(), "interrupted: what is under way goes on in Azure") {
+		t.Errorf("%v", err)
 	}
 }

@@ -116,7 +116,11 @@ func (u *riser) mayWrite() (bool, error) {
 		if _, err := os.Stat(filepath.Dir(u.kubeconfig)); err != nil {
 			return false, fmt.Errorf("--kubeconfig=%s: there is no folder %s; make it, or give another file", u.kubeconfig, filepath.Dir(u.kubeconfig))
 		}
-		return true, nil
+		probe, err := os.CreateTemp(filepath.Dir(u.kubeconfig), ".kubeconfig-*")
+		if err != nil {
+			return false, fmt.Errorf("--kubeconfig=%s: in folder %s no file can be made (%w); give another file", u.kubeconfig, filepath.Dir(u.kubeconfig), errors.Unwrap(err))
+		}
+		return true, errors.Join(probe.Close(), os.Remove(probe.Name()))
 	case err != nil:
 		return false, fmt.Errorf("--kubeconfig=%s: it is there and cannot be read (%w); give another file", u.kubeconfig, errors.Unwrap(err))
 	case bytes.HasPrefix(text, []byte(u.headline())):
@@ -139,7 +143,10 @@ func (u *riser) up() error {
 			return err
 		}
 	}
-	if _, err = u.Up(u.cmd.Context(), fresh); err != nil {
+	const goesOn = "what is under way goes on in Azure; run the command again to follow it, or sluice cluster down to delete what is there"
+	if _, err = u.Up(u.cmd.Context(), fresh); u.cmd.Context().Err() != nil {
+		return interrupted(u.cmd.Context(), err, goesOn)
+	} else if err != nil {
 		return fmt.Errorf("%w; correct what it names and run the command again", err)
 	}
 	at, err := u.Address(u.cmd.Context())
@@ -164,6 +171,8 @@ func (u *riser) up() error {
 		u.say("whoever asks may not run commands on the server, so that nothing was waited for; the right is\n%s. Next:", lifecycle.RunCommandAction)
 		u.bySSH(sign, at)
 		return nil
+	case err != nil && u.cmd.Context().Err() != nil:
+		return interrupted(u.cmd.Context(), err, "the cluster is deployed and starts by itself; run the command again to wait on")
 	case err != nil:
 		return fmt.Errorf("wait for the cluster: %w; run the command again to go on", err)
 	}

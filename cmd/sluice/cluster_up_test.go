@@ -129,3 +129,26 @@ func TestNodesAreReadFromTheAPIServer(t *testing.T) {
 		t.Error("nobody answers, and nodes are read")
 	}
 }
+
+// TestACostThatIsNotKnownIsNotNothing has a region without list prices.
+func TestACostThatIsNotKnownIsNotNothing(t *testing.T) {
+	u, _ := rising(t)
+	var out pen
+	u.File.Region = "nowhere"
+	tellCost(&out, u.Cluster)
+	if want := "what the machines cost is not known: there is no list price of their sizes in nowhere\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}
+
+// TestAFolderThatCannotKeepTheKubeconfigIsToldBefore has a folder where no file can be made.
+func TestAFolderThatCannotKeepTheKubeconfigIsToldBefore(t *testing.T) {
+	u, _ := rising(t)
+	if _, err := os.Stat("/proc/self/fd"); err != nil {
+		t.Skip("this system has no /proc")
+	}
+	u.kubeconfig = "/proc/self/fd/render.kubeconfig"
+	if ok, err := u.mayWrite(); ok || err == nil || !strings.Contains(err.Error(), "in folder /proc/self/fd no file can be made") {
+		t.Errorf("%t, %v", ok, err)
+	}
+}

@@ -22,7 +22,7 @@ type Finding struct {
 }
 
 // Check looks at what a deployment of the file needs, before anything is made: whether the subscription answers to these credentials, whether a name is
-// taken by what the file did not make, the rights, the resource providers, each size in its zones, the quota for the server and each pool's min, and at last Azure's own word on the template. It calls told
+// taken by what the file did not make, the region of what is there, a subnet that is given, the rights, the resource providers, each size in its zones, the quota for the server and each pool's min, and at last Azure's own word on the template. It calls told
 // after each check. A check whose ground is missing is not made. An error is what could not be asked.
 func (c *Cluster) Check(ctx context.Context, told func(Finding)) (ok bool, err error) {
 	ok = true
@@ -51,7 +51,7 @@ func (c *Cluster) Check(ctx context.Context, told func(Finding)) (ok bool, err e
 		return false, err
 	}
 	for _, check := range []func(context.Context, []wanted, func(Finding)) error{
-		c.checkNames, c.checkRights, c.checkProviders, c.checkSizes, c.checkQuota,
+		c.checkNames, c.checkRegion, c.checkSubnet, c.checkRights, c.checkProviders, c.checkSizes, c.checkQuota,
 	} {
 		if err := check(ctx, resources, say); err != nil {
 			return false, err

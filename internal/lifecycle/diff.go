@@ -11,8 +11,8 @@ import (
 // Change is what the file would change of one resource.
 type Change struct {
 	Resource
-	Verb   string   // create, change, none; unknown where Azure does not say
-	Fields []string // that change, each with both values
+	Verb   string   // create, change; unknown where Azure does not say; stays: differs, and no deployment changes it
+	Fields []string // that change, each with both values; of what stays, why
 }
 
 // Diff asks Azure what a deployment of the file would change now. Nothing is written.
@@ -59,7 +59,54 @@ func (c *Cluster) Diff(ctx context.Context) ([]Change, error) {
 		}
 		all = append(all, one)
 	}
+	more, err := c.staying(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, more...)
 	slices.SortFunc(all, func(a, b Change) int { return strings.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID)) })
+	return all, nil
+}
+
+// staying is what differs and no deployment changes: the server's size, and scale sets of pools that the file has not.
+func (c *Cluster) staying(ctx context.Context) (all []Change, err error) {
+	resources, err := c.listing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pools := map[string]bool{}
+	for i := range c.File.Pools {
+		pools[strings.ToLower(c.File.ScaleSet(&c.File.Pools[i]))] = true
+	}
+	for _, r := range resources {
+		about := Resource{r.ID}
+		if !c.ours(r) {
+			continue
+		}
+		switch strings.ToLower(about.Kind()) {
+		case "microsoft.compute/virtualmachinescalesets":
+			if name, is := strings.CutPrefix(about.Name(), c.File.Name+"-"); is && !pools[strings.ToLower(about.Name())] {
+				all = append(all, Change{about, "stays", []string{"the file has no pool " + name + ": sluice cluster pool remove " + name + " --yes empties and deletes it"}})
+			}
+		case "microsoft.compute/virtualmachines":
+			if !strings.EqualFold(about.Name(), c.File.Name+"-server") {
+				continue
+			}
+			var m struct {
+				Properties struct {
+					Hardware struct {
+						Size string `json:"vmSize"`
+					} `json:"hardwareProfile"`
+				} `json:"properties"`
+			}
+			if _, err := c.Cloud.Get(ctx, r.ID, computeVersion, &m); err != nil {
+				return nil, err
+			}
+			if has := m.Properties.Hardware.Size; has != "" && !strings.EqualFold(has, c.File.Server.Size) {
+				all = append(all, Change{about, "stays", []string{"its size is " + has + ", and server.size is " + c.File.Server.Size + ": up does not change the server's machine"}})
+			}
+		}
+	}
 	return all, nil
 }
 

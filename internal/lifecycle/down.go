@@ -181,6 +181,9 @@ func (c *Cluster) Down(ctx context.Context, d Demolition) error {
 			}
 			c.Say(r.String() + " is deleted")
 			c.purge(ctx, r)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 		}
 		if len(again) == len(left) || round == mostRounds || !slices.ContainsFunc(failed, usedStill) {
 			if len(failed) > 0 {
@@ -208,7 +211,7 @@ func (c *Cluster) purge(ctx context.Context, r Resource) {
 	at := c.subscription() + "/providers/Microsoft.KeyVault/locations/" + c.File.Region + "/deletedVaults/" + r.Name() + "/purge"
 	err := c.Cloud.Post(ctx, at, r.version(), nil, nil)
 	var e *cloud.Error
-	if err != nil && !(errors.As(err, &e) && e.Kind == cloud.NotFound) {
+	if err != nil && ctx.Err() == nil && !(errors.As(err, &e) && e.Kind == cloud.NotFound) {
 		c.Say(fmt.Sprintf("the name of %s is taken for some days, since it is not purged: %v", r, err))
 	}
 }

@@ -277,6 +277,7 @@ func (c *Cluster) pools() []string {
 // listed is a resource as the list of a group shows it.
 type listed struct {
 	ID        string            `json:"id"`
+	Location  string            `json:"location"`
 	Tags      map[string]string `json:"tags"`
 	ManagedBy string            `json:"managedBy"` // of a disk: the machine that it is attached to
 }

@@ -92,6 +92,12 @@ func newWorld(t *testing.T, file string) *world {
 	}
 	r.Wait = wait
 	w.Cluster = &lifecycle.Cluster{File: &f, Cloud: commanding{r, w}, Wait: wait, Say: func(s string) { w.said = append(w.said, s) }}
+	if network, name, is := strings.Cut(f.Network.SubnetID, "/subnets/"); is {
+		w.must(r.Put(t.Context(), network, "2024-05-01", map[string]any{"location": f.Region, "properties": map[string]any{
+			"addressSpace": map[string]any{"addressPrefixes": []string{f.Network.Subnet}},
+			"subnets":      []any{map[string]any{"name": name, "properties": map[string]any{"addressPrefix": f.Network.Subnet}}},
+		}}))
+	}
 	return w
 }
 
