@@ -119,7 +119,7 @@ A file that exists is not overwritten.`,
 			if _, problems := clusterfile.Parse(text); len(problems) > 0 {
 				return refuseFile(cmd, "what was given", problems)
 			}
-			if err := writeNew(path, text); err != nil {
+			if err := writeNew("file", path, text); err != nil {
 				return err
 			}
 			schema := filepath.Join(filepath.Dir(path), clusterfile.SchemaFile)
@@ -166,11 +166,11 @@ func publicKey(path string) (string, error) {
 	return "", errors.New("~/.ssh has no public key: make one with ssh-keygen -t ed25519, or give --ssh-public-key")
 }
 
-// writeNew writes a file that is not there yet.
-func writeNew(path string, text []byte) error {
+// writeNew writes a file, which a flag names, that is not there yet.
+func writeNew(flag, path string, text []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // it holds no secret
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already; move it away, or give another --file", path)
+		return fmt.Errorf("%s is there already; move it away, or give another --%s", path, flag)
 	}
 	if err != nil {
 		return fmt.Errorf("write the cluster file: %w", err)

@@ -20,7 +20,7 @@ import (
 func clusterImportCommand() *cobra.Command {
 	var b builder
 	var h operator
-	var group string
+	var group, out string
 	cmd := &cobra.Command{
 		Use:   "import",
 		Short: "Print the cluster.yaml of a cluster that is there",
@@ -31,7 +31,7 @@ What only the API server knows (distribution, release, ranges of pods and servic
 What the file cannot say, such as a second server or an extension, stands at its top and on standard error.
 
 Exit code 0: the file is whole; 1: something must be filled in, or the file cannot say all; 2: error.`,
-		Example: "  sluice cluster import --resource-group=render > cluster.yaml\n  sluice cluster import --resource-group=k3s --kubeconfig=k3s.yaml > cluster.yaml",
+		Example: "  sluice cluster import --resource-group=render --out=cluster.yaml\n  sluice cluster import --resource-group=k3s --kubeconfig=k3s.yaml --out=cluster.yaml",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if group == "" {
@@ -55,23 +55,28 @@ Exit code 0: the file is whole; 1: something must be filled in, or the file cann
 			if err != nil {
 				return err
 			}
-			return tellImport(cmd, &got)
+			return tellImport(cmd, &got, out)
 		},
 	}
 	b.addAzure(cmd)
 	h.add(cmd)
 	cmd.Flags().StringVarP(&group, "resource-group", "g", "", "resource group of the cluster")
+	cmd.Flags().StringVar(&out, "out", "", "file to write, which must not be there yet; empty: print")
 	return cmd
 }
 
-// tellImport prints the file, and on standard error what is the matter with it.
-func tellImport(cmd *cobra.Command, got *lifecycle.Imported) error {
+// tellImport prints the file, or writes it to out, and says on standard error what is the matter with it.
+func tellImport(cmd *cobra.Command, got *lifecycle.Imported, out string) error {
 	if got.Recorded {
 		if _, problems := clusterfile.Parse([]byte(got.Text)); len(problems) > 0 {
 			return refuseFile(cmd, "the file in Azure's record", problems)
 		}
 	}
-	if _, err := io.WriteString(cmd.OutOrStdout(), got.Text); err != nil {
+	if out == "" {
+		if _, err := io.WriteString(cmd.OutOrStdout(), got.Text); err != nil {
+			return err
+		}
+	} else if err := writeNew("out", out, []byte(got.Text)); err != nil {
 		return err
 	}
 	for _, s := range got.Lost {

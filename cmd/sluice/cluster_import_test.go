@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -44,6 +46,17 @@ func TestImportWritesAFileOfWhatItFinds(t *testing.T) {
 		}
 	}
 	f.untouched()
+
+	path := filepath.Join(t.TempDir(), "cluster.yaml")
+	sluice(t.Context(), append(alone, "--out="+path)...).expect(t, exitActs)
+	written, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(written), "name: farm ") {
+		t.Errorf("--out wrote %q, %v", written, err)
+	}
+	again := sluice(t.Context(), append(alone, "--out="+path)...)
+	if still, err := os.ReadFile(path); err != nil || string(still) != string(written) || !strings.Contains(again.complaint, "is there already; move it away, or give another --out") {
+		t.Errorf("a second time it said %q", again.complaint)
+	}
 }
 
 func TestImportNeedsAGroup(t *testing.T) {
