@@ -318,7 +318,9 @@ func TestAnotherAccountIsAskedAsThatAccount(t *testing.T) {
 		if !asked.Load() {
 			t.Error("nothing was asked")
 		}
-		if !slices.ContainsFunc(all, func(f doctor.Finding) bool { return f.Check == "kubernetes" && strings.Contains(f.Message, "grants "+account+" the") }) {
+		if !slices.ContainsFunc(all, func(f doctor.Finding) bool {
+			return f.Check == "kubernetes" && strings.Contains(f.Message, "grants "+account+" the")
+		}) {
 			t.Errorf("does not say whose rights they are: %+v", all)
 		}
 	})
