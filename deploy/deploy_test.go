@@ -218,7 +218,17 @@ func TestSupportIsWhatIsTested(t *testing.T) {
 	_, tested, _ := strings.Cut(read("../go.mod"), "\n\tk8s.io/kubernetes v")
 	tested = strings.Join(strings.Split(tested, ".")[:2], ".")
 	page, chart := read("../docs/reference/support.md"), read("chart/Chart.yaml")
-	for _, row := range []string{"\n| " + tested + " | everything |", "\n| 1.30 to "} {
+	rows := []string{"\n| " + tested + " | everything |", "\n| 1.30, "}
+	played, err := filepath.Glob("../hack/skew/*/go.mod")
+	if err != nil || len(played) == 0 {
+		t.Fatalf("make skew plays nothing: %v", err)
+	}
+	for _, module := range played {
+		_, version, _ := strings.Cut(read(module), "k8s.io/kubernetes v")
+		version, _, _ = strings.Cut(version, "\n")
+		rows = append(rows, "\n| "+version+" | control plane | ", "\n| "+version+" | shipped manifests and chart | ")
+	}
+	for _, row := range rows {
 		if !strings.Contains(page, row) {
 			t.Errorf("docs/reference/support.md has no row %q", row)
 		}
