@@ -381,7 +381,7 @@ Exit code 0: it is gone; 1: nobody agreed; 2: error. It may be called again.`,
 				if g := r.Group(); g != "" && !strings.EqualFold(g, c.File.ResourceGroup) {
 					where = " (the server's right in resource group " + g + ")"
 				}
-				_, _ = fmt.Fprintf(out, "goes     %s%s\n", report.Printable(r.String()), report.Printable(where))
+				_, _ = fmt.Fprintf(out, "goes     %s%s\n", report.Printable(d.Says(r)), report.Printable(where))
 			}
 			for _, r := range d.Stays {
 				_, _ = fmt.Fprintf(out, "stays    %s (others made it)\n", report.Printable(r.String()))

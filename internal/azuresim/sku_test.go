@@ -153,7 +153,9 @@ func TestARegionThatDoesNotExistIsRefused(t *testing.T) {
 	a := newAzure(t)
 	a.agents(0)
 	whole := "/subscriptions/" + subscription
-	usages := func(region string) string { return whole + "/providers/Microsoft.Compute/locations/" + region + "/usages?api-version=2024-07-01" }
+	usages := func(region string) string {
+		return whole + "/providers/Microsoft.Compute/locations/" + region + "/usages?api-version=2024-07-01"
+	}
 	inGroup := func(region string) string { return `{"location":"` + region + `"}` }
 	for name, tc := range map[string]struct{ method, path, body, want string }{
 		"its quota":        {"GET", usages("atlantis"), "", "NoRegisteredProviderFound"},

@@ -1,9 +1,13 @@
 package lifecycle_test
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"testing"
+
+	"sluice.dev/sluice/internal/clusterfile"
+	"sluice.dev/sluice/internal/lifecycle"
 )
 
 // finds wants one finding, with these words in it and its remedy.
@@ -52,10 +56,57 @@ func TestWhatNoDeploymentChangesIsShown(t *testing.T) {
 		}
 	}
 	text := strings.Join(said, "\n")
-	for _, want := range []string{"its size is " + was + ", and server.size is Standard_D16s_v5", "the file has no pool " + gone + ": sluice cluster pool remove " + gone} {
+	for _, want := range []string{"server.size is Standard_D16s_v5, and the machine has " + was, "the file has no pool " + gone + ": sluice cluster pool remove " + gone} {
 		if len(said) != 2 || !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}
+	}
+}
+
+// TestFieldsOfTheServerThatCannotChangeAreSaid has each differ from what was made. What Azure refuses is wrong, and what up leaves is not.
+func TestFieldsOfTheServerThatCannotChangeAreSaid(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*clusterfile.Server)
+		verb   string // "": it changes in place
+		want   string
+	}{
+		"another size":       {func(s *clusterfile.Server) { s.Size = "Standard_D4s_v5" }, "stays", "server.size is Standard_D4s_v5, and the machine has "},
+		"another OS disk":    {func(s *clusterfile.Server) { s.OSDiskGiB = 200 }, "stays", "server.osDiskGiB is 200, and the machine has 64: up leaves the server's machine as it is"},
+		"another zone":       {func(s *clusterfile.Server) { s.Zone = "3" }, "refused", "server.zone is 3, and the machine is in 1: Azure moves no machine"},
+		"a smaller disk":     {func(s *clusterfile.Server) { s.DataDiskGiB = 8 }, "refused", "server.dataDiskGiB is 8, and the disk has 64: Azure makes no disk smaller"},
+		"another disk type":  {func(s *clusterfile.Server) { s.DataDiskType = "StandardSSD_LRS" }, "refused", "server.dataDiskType is StandardSSD_LRS, and the disk has Premium_LRS"},
+		"a larger disk":      {func(s *clusterfile.Server) { s.DataDiskGiB = 128 }, "", ""},
+		"another allowFrom":  {func(s *clusterfile.Server) { s.AllowFrom = append(s.AllowFrom, "198.51.100.0/24") }, "", ""},
+		"nothing is another": {func(*clusterfile.Server) {}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "k3s")
+			w.up()
+			c.change(&w.File.Server)
+			all, err := w.Diff(t.Context())
+			w.must(err)
+			var said []string
+			for _, one := range all {
+				if one.Verb == "stays" || one.Verb == "refused" {
+					said = append(said, one.Verb+" "+one.Fields[0])
+				}
+			}
+			if got := strings.Join(said, "\n"); c.verb == "" && got != "" || c.verb != "" && !strings.HasPrefix(got, c.verb+" "+c.want) || len(said) > 1 {
+				t.Errorf("diff says %q, want %s %q", got, c.verb, c.want)
+			}
+			var wrong, stays string
+			ok, err := w.Check(t.Context(), func(f lifecycle.Finding) { wrong, stays = wrong+f.Wrong, stays+f.Stays })
+			w.must(err)
+			said = []string{stays, wrong}
+			for n, verb := range []string{"stays", "refused"} {
+				if verb == c.verb != strings.HasPrefix(said[n], cmp.Or(c.want, "no sentence")) || verb != c.verb && said[n] != "" {
+					t.Errorf("check says %s: %q, want %q", verb, said[n], c.want)
+				}
+			}
+			if ok != (c.verb != "refused") {
+				t.Errorf("check: right %t", ok)
+			}
+		})
 	}
 }
 
