@@ -56,8 +56,12 @@ func (c *Cluster) fixedFields(ctx context.Context) (all []fixed, err error) {
 			all = append(all, fixed{of, fmt.Sprintf("server.osDiskGiB is %d, and the machine has %d%s", s.OSDiskGiB, has, stays), ""})
 		}
 		if has := strings.Join(machine.Zones, ", "); has != s.Zone {
-			all = append(all, fixed{of, fmt.Sprintf("server.zone is %s, and the machine is in %s: Azure moves no machine, disk or address to another zone",
-				cmp.Or(s.Zone, "none"), cmp.Or(has, "none")), "set it to what the machine has, or make another cluster"})
+			remedy := "leave it out, or make another cluster"
+			if has != "" {
+				remedy = "set it to " + has + ", or make another cluster"
+			}
+			all = append(all, fixed{of, fmt.Sprintf("server.zone is %s, and the machine is in %s; Azure moves no machine between zones",
+				cmp.Or(s.Zone, "none"), cmp.Or(has, "none")), remedy})
 		}
 	}
 	var disk struct {
@@ -77,13 +81,13 @@ func (c *Cluster) fixedFields(ctx context.Context) (all []fixed, err error) {
 	}
 	if has := disk.Properties.GiB; has > s.DataDiskGiB {
 		all = append(all, fixed{
-			Resource{at}, fmt.Sprintf("server.dataDiskGiB is %d, and the disk has %d: Azure makes no disk smaller", s.DataDiskGiB, has),
+			Resource{at}, fmt.Sprintf("server.dataDiskGiB is %d, and the disk has %d; Azure makes no disk smaller", s.DataDiskGiB, has),
 			fmt.Sprintf("set it to %d or more", has),
 		})
 	}
 	if has := disk.SKU.Name; has != "" && !strings.EqualFold(has, s.DataDiskType) && disk.Properties.State == "Attached" {
 		all = append(all, fixed{
-			Resource{at}, fmt.Sprintf("server.dataDiskType is %s, and the disk has %s: Azure changes it only while the server is deallocated", s.DataDiskType, has),
+			Resource{at}, fmt.Sprintf("server.dataDiskType is %s, and the disk has %s; Azure changes it only while the server is deallocated", s.DataDiskType, has),
 			"set it to " + has + ", or deallocate the server first",
 		})
 	}

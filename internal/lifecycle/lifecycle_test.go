@@ -253,15 +253,15 @@ func TestWhatIsWrongIsSaidBeforeAnythingIsMade(t *testing.T) {
 		},
 		"the region does not exist": {
 			func(w *world) { w.File.Region = "atlantis" },
-			"region: Azure has no region atlantis for this subscription",
+			"Azure has no region atlantis for this subscription",
 		},
 		"the region is a slip": {
 			func(w *world) { w.File.Region = "westeuropa" },
-			"region: Azure has no region westeuropa",
+			"Azure has no region westeuropa",
 		},
 		"the region is a continent": {
 			func(w *world) { w.File.Region = "europe" },
-			"region: Azure has no region europe",
+			"Azure has no region europe",
 		},
 		"the rights are a reader's": {
 			func(w *world) { w.reader() },

@@ -72,8 +72,8 @@ func TestFieldsOfTheServerThatCannotChangeAreSaid(t *testing.T) {
 	}{
 		"another size":       {func(s *clusterfile.Server) { s.Size = "Standard_D4s_v5" }, "stays", "server.size is Standard_D4s_v5, and the machine has "},
 		"another OS disk":    {func(s *clusterfile.Server) { s.OSDiskGiB = 200 }, "stays", "server.osDiskGiB is 200, and the machine has 64: up leaves the server's machine as it is"},
-		"another zone":       {func(s *clusterfile.Server) { s.Zone = "3" }, "refused", "server.zone is 3, and the machine is in 1: Azure moves no machine"},
-		"a smaller disk":     {func(s *clusterfile.Server) { s.DataDiskGiB = 8 }, "refused", "server.dataDiskGiB is 8, and the disk has 64: Azure makes no disk smaller"},
+		"another zone":       {func(s *clusterfile.Server) { s.Zone = "3" }, "refused", "server.zone is 3, and the machine is in 1; Azure moves no machine between zones"},
+		"a smaller disk":     {func(s *clusterfile.Server) { s.DataDiskGiB = 8 }, "refused", "server.dataDiskGiB is 8, and the disk has 64; Azure makes no disk smaller"},
 		"another disk type":  {func(s *clusterfile.Server) { s.DataDiskType = "StandardSSD_LRS" }, "refused", "server.dataDiskType is StandardSSD_LRS, and the disk has Premium_LRS"},
 		"a larger disk":      {func(s *clusterfile.Server) { s.DataDiskGiB = 128 }, "", ""},
 		"another allowFrom":  {func(s *clusterfile.Server) { s.AllowFrom = append(s.AllowFrom, "198.51.100.0/24") }, "", ""},

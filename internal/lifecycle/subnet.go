@@ -94,8 +94,8 @@ func (c *Cluster) checkRegion(ctx context.Context, say func(Finding)) (there boo
 	if slices.Contains(names, c.File.Region) {
 		return true, nil
 	}
-	f := Finding{Check: "region", Wrong: "region: Azure has no region " + c.File.Region + " for this subscription"}
-	f.Remedy = "choose one of: az account list-locations --output table"
+	f := Finding{Check: "region", Wrong: "Azure has no region " + c.File.Region + " for this subscription"}
+	f.Remedy = "az account list-locations --output table lists those that there are"
 	if near := clusterfile.Nearest(c.File.Region, names); near != "" {
 		f.Remedy = "did you mean " + near + "?"
 	}
