@@ -61,8 +61,8 @@ func refuseFile(cmd *cobra.Command, path string, problems clusterfile.Problems) 
 
 // flagOf are the flags of init that fields of the file come from.
 var flagOf = map[string]string{
-	"name": "name", "region": "region", "distribution.kind": "distribution", "ssh.publicKey": "ssh-public-key", "server.allowFrom": "allow-from",
-	"sluice.image": "image",
+	"name": "name", "region": "region", "distribution.kind": "distribution", "ssh.publicKey": "ssh-public-key",
+	"server.allowFrom": "allow-from", "sluice.image": "image",
 }
 
 // refuseFlags says all that is wrong with flags of init: the file that has the lines of the problems is not written.

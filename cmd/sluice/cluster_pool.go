@@ -349,7 +349,8 @@ func (u *riser) drainer() (func(context.Context, func(string) bool) (int, error)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("--kubeconfig=%s: it cannot be read (%w); give the file that sluice cluster up has written", path, errors.Unwrap(err))
+		err = errors.Unwrap(err)
+		return nil, fmt.Errorf("--kubeconfig=%s: it cannot be read (%w); give the file that sluice cluster up has written", path, err)
 	}
 	config, err := clientcmd.RESTConfigFromKubeConfig(text)
 	if err != nil { // client-go's own remedies are about its environment

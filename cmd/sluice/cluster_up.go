@@ -43,12 +43,12 @@ func clusterUpCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Make the cluster that cluster.yaml describes, or change it to that",
-		Long: `Check what Azure has, and say what the machines cost. Deploy the template; each resource is told as Azure ends it. Then wait until the API
-server answers and each pool has its min of Ready nodes. Write the admin's kubeconfig, and say what comes next.
+		Long: `Check what Azure has, and say what the machines cost. Deploy the template; each resource is told as Azure ends it. Then wait until
+the API server answers and each pool has its min of Ready nodes. Write the admin's kubeconfig, and say what comes next.
 
-The server is asked by run command. Its kubeconfig comes sealed: who may read the machine in Azure sees what commands print. What is late is told
-with the end of its serial console. It may be interrupted and called again: what is under way is followed. Existing pools keep the machines that
-sluice gave them. The server's machine stays as it is.
+The server is asked by run command. Its kubeconfig comes sealed: who may read the machine in Azure sees what commands print. What is
+late is told with the end of its serial console. It may be interrupted and called again: what is under way is followed. Existing pools
+keep the machines that sluice gave them. The server's machine stays as it is.
 
 Exit code 0: the cluster is as the file says; 1: a check found something, nobody agreed, or nodes did not come in time; 2: error.`,
 		Example: "  sluice cluster up\n  sluice cluster up --yes --wait=30m --kubeconfig=$HOME/.kube/render",

@@ -69,7 +69,8 @@ func TestUpTellsTheWayBySSHWhereItDoesNotWait(t *testing.T) {
 	}
 }
 
-// TestTheKubeconfigThatSSHFetchesMayBeWrittenAnew runs the printed commands with others in the place of ssh and kubectl: the next up writes over the file.
+// TestTheKubeconfigThatSSHFetchesMayBeWrittenAnew runs the printed commands with others in the place of ssh and kubectl: the next up writes
+// over the file.
 func TestTheKubeconfigThatSSHFetchesMayBeWrittenAnew(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("there is no sh here")

@@ -87,8 +87,8 @@ func (o Options) credential() (azcore.TokenCredential, error) {
 	return application{c}, nil
 }
 
-// application is a service principal's source of tokens. The error of azidentity is a text alone, whose first line names no cause where the authority gave
-// no answer: so the cause is kept beside.
+// application is a service principal's source of tokens. The error of azidentity is a text alone, whose first line names no cause where the
+// authority gave no answer: so the cause is kept beside.
 type application struct{ azcore.TokenCredential }
 
 // GetToken gives an [unansweredSignIn] where the request got no answer.

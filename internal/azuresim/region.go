@@ -8,12 +8,13 @@ import (
 
 // publicRegions are those of Azure's public cloud, as az account list-locations names the physical ones (2025).
 var publicRegions = []string{
-	"australiacentral", "australiacentral2", "australiaeast", "australiasoutheast", "austriaeast", "brazilsouth", "brazilsoutheast", "canadacentral",
-	"canadaeast", "centralindia", "centralus", "chilecentral", "eastasia", "eastus", "eastus2", "francecentral", "francesouth", "germanynorth",
-	"germanywestcentral", "indonesiacentral", "israelcentral", "italynorth", "japaneast", "japanwest", "jioindiacentral", "jioindiawest", "koreacentral",
-	"koreasouth", "malaysiawest", "mexicocentral", "newzealandnorth", "northcentralus", "northeurope", "norwayeast", "norwaywest", "polandcentral",
-	"qatarcentral", "southafricanorth", "southafricawest", "southcentralus", "southeastasia", "southindia", "spaincentral", "swedencentral",
-	"switzerlandnorth", "switzerlandwest", "uaecentral", "uaenorth", "uksouth", "ukwest", "westcentralus", "westeurope", "westindia", "westus", "westus2",
+	"australiacentral", "australiacentral2", "australiaeast", "australiasoutheast", "austriaeast", "brazilsouth", "brazilsoutheast",
+	"canadacentral", "canadaeast", "centralindia", "centralus", "chilecentral", "eastasia", "eastus", "eastus2", "francecentral",
+	"francesouth", "germanynorth", "germanywestcentral", "indonesiacentral", "israelcentral", "italynorth", "japaneast", "japanwest",
+	"jioindiacentral", "jioindiawest", "koreacentral", "koreasouth", "malaysiawest", "mexicocentral", "newzealandnorth",
+	"northcentralus", "northeurope", "norwayeast", "norwaywest", "polandcentral", "qatarcentral", "southafricanorth",
+	"southafricawest", "southcentralus", "southeastasia", "southindia", "spaincentral", "swedencentral", "switzerlandnorth",
+	"switzerlandwest", "uaecentral", "uaenorth", "uksouth", "ukwest", "westcentralus", "westeurope", "westindia", "westus", "westus2",
 	"westus3",
 }
 
@@ -55,7 +56,8 @@ func (q *request) noGroupThere(name string) *problem {
 		return nil
 	}
 	return fail(http.StatusBadRequest, "LocationNotAvailableForResourceGroup",
-		"The provided location '%s' is not available for resource group. List of available regions is '%s'.", name, strings.Join(q.server.regions(), ","))
+		"The provided location '%s' is not available for resource group. List of available regions is '%s'.",
+		name, strings.Join(q.server.regions(), ","))
 }
 
 // noProviderThere refuses a question about a region that does not exist. The kind is such as locations/usages.
@@ -64,6 +66,7 @@ func (q *request) noProviderThere(name, kind string) *problem {
 		return nil
 	}
 	return fail(http.StatusBadRequest, "NoRegisteredProviderFound",
-		"No registered resource provider found for location '%s' and API version '%s' for type '%s'. The supported api-versions are '%s'. The supported locations are '%s'.",
+		"No registered resource provider found for location '%s' and API version '%s' for type '%s'. "+
+			"The supported api-versions are '%s'. The supported locations are '%s'.",
 		name, q.query.Get("api-version"), kind, strings.Join(providerVersions, ", "), strings.Join(q.server.regions(), ", "))
 }

@@ -157,12 +157,13 @@ func TestARegionThatDoesNotExistIsRefused(t *testing.T) {
 		return whole + "/providers/Microsoft.Compute/locations/" + region + "/usages?api-version=2024-07-01"
 	}
 	inGroup := func(region string) string { return `{"location":"` + region + `"}` }
+	anyGroup := whole + "/resourcegroups/g?api-version=2021-04-01"
 	for name, tc := range map[string]struct{ method, path, body, want string }{
 		"its quota":        {"GET", usages("atlantis"), "", "NoRegisteredProviderFound"},
-		"a group in it":    {"PUT", whole + "/resourcegroups/g?api-version=2021-04-01", inGroup("atlantis"), "LocationNotAvailableForResourceGroup"},
-		"a logical region": {"PUT", whole + "/resourcegroups/g?api-version=2021-04-01", inGroup("europe"), "LocationNotAvailableForResourceGroup"},
+		"a group in it":    {"PUT", anyGroup, inGroup("atlantis"), "LocationNotAvailableForResourceGroup"},
+		"a logical region": {"PUT", anyGroup, inGroup("europe"), "LocationNotAvailableForResourceGroup"},
 		"another's quota":  {"GET", usages("swedencentral"), "", ""},
-		"another's name":   {"PUT", whole + "/resourcegroups/g?api-version=2021-04-01", inGroup("West Europe"), ""},
+		"another's name":   {"PUT", anyGroup, inGroup("West Europe"), ""},
 	} {
 		resp, body := a.wire(tc.method, tc.path, tc.body)
 		if got := resp.StatusCode; tc.want == "" && got >= 300 || tc.want != "" && (got != 400 || field(t, body, "error", "code") != tc.want) {

@@ -87,7 +87,9 @@ func (c *Cluster) fixedFields(ctx context.Context) (all []fixed, err error) {
 	}
 	if has := disk.SKU.Name; has != "" && !strings.EqualFold(has, s.DataDiskType) && disk.Properties.State == "Attached" {
 		all = append(all, fixed{
-			Resource{at}, fmt.Sprintf("server.dataDiskType is %s, and the disk has %s; Azure changes it only while the server is deallocated", s.DataDiskType, has),
+			Resource{at},
+			fmt.Sprintf("server.dataDiskType is %s, and the disk has %s; Azure changes it only while the server is deallocated",
+				s.DataDiskType, has),
 			"set it to " + has + ", or deallocate the server first",
 		})
 	}

@@ -222,8 +222,8 @@ func TestAClusterIsMadeOnceAndTakenDownByName(t *testing.T) {
 // rolesNamed wants each role and its assignments told with a name: their own are GUIDs.
 func (w *world) rolesNamed(lines []string) {
 	w.Helper()
-	named := regexp.MustCompile(`^role(Definitions|Assignments) [0-9a-f-]{36} \((sluice( [a-z]+ \w+)?|Network Contributor|Virtual Machine Contributor|Key Vault Secrets User|` +
-		`Managed Identity Operator|Storage Account Contributor|Reader)\) is `)
+	named := regexp.MustCompile(`^role(Definitions|Assignments) [0-9a-f-]{36} \((sluice( [a-z]+ \w+)?|Network Contributor|` +
+		`Virtual Machine Contributor|Key Vault Secrets User|Managed Identity Operator|Storage Account Contributor|Reader)\) is `)
 	n := 0
 	for _, line := range lines {
 		if strings.HasPrefix(line, "role") {

@@ -173,9 +173,9 @@ func (c *Cluster) machinesLeft(ctx context.Context, name string) (int, error) {
 	return max(len(all), s.Capacity), nil
 }
 
-// deleteEmpty deletes a pool's scale set, which Azure would do with its machines as well. With max 0 sluice adds none, but a person may: Azure's deletion of
-// a scale set takes no If-Match, so that the last request before it reads the set once more. It must be what it was before its machines were listed.
-// Beside down nothing else deletes a scale set.
+// deleteEmpty deletes a pool's scale set, which Azure would do with its machines as well. With max 0 sluice adds none, but a person may. Azure's
+// deletion of a scale set takes no If-Match (Compute 2024-07-01), so that the last request before it reads the set once more: it must be what it was
+// before its machines were listed. Beside down nothing else deletes a scale set.
 func (c *Cluster) deleteEmpty(ctx context.Context, name string) error {
 	before, found, err := c.Pool(ctx, name)
 	if err != nil || !found {

@@ -86,6 +86,13 @@ func TestAPoolGoesOnceSluiceHasEmptiedIt(t *testing.T) {
 	}
 }
 
+// ask writes the capacity of pool agents, as a person may.
+func (w *world) ask(n int) {
+	w.Helper()
+	sku := map[string]any{"name": "Standard_D4s_v5", "capacity": n}
+	w.must(w.Cloud.Patch(w.Context(), w.set("agents"), computeVersion, map[string]any{"sku": sku}))
+}
+
 // TestAScaleSetWithMachinesIsNeverDeleted waits in vain, and has machines come while nobody looks.
 func TestAScaleSetWithMachinesIsNeverDeleted(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -98,7 +105,7 @@ func TestAScaleSetWithMachinesIsNeverDeleted(t *testing.T) {
 			case 2:
 				w.remove("agents")
 			case 4: // the one right before the deletion
-				w.must(w.Cloud.Patch(w.Context(), w.set("agents"), computeVersion, map[string]any{"sku": map[string]any{"name": "Standard_D4s_v5", "capacity": 1}}))
+				w.ask(1)
 			}
 		}, "it has machines (1)"},
 		"one is asked for after the last list": {func(w *world, list int) {
@@ -108,7 +115,7 @@ func TestAScaleSetWithMachinesIsNeverDeleted(t *testing.T) {
 			if list >= 4 {
 				w.reading = func(path string) { // the look right before the deletion
 					w.reading = nil
-					w.must(w.Cloud.Patch(w.Context(), w.set("agents"), computeVersion, map[string]any{"sku": map[string]any{"name": "Standard_D4s_v5", "capacity": 1}}))
+					w.ask(1)
 				}
 			}
 		}, "it has machines (1)"},
@@ -151,7 +158,7 @@ func TestAWriteBetweenTheLastTwoLooksPutsTheDeletionOff(t *testing.T) {
 		w := newWorld(t, "k3s")
 		w.up()
 		w.remove("agents")
-		w.must(w.Cloud.Patch(t.Context(), w.set("agents"), computeVersion, map[string]any{"sku": map[string]any{"name": "Standard_D4s_v5", "capacity": 0}}))
+		w.ask(0)
 		lists := 0
 		w.listing = func(path string) {
 			if !strings.HasSuffix(path, "/render-agents/virtualMachines") {
