@@ -42,11 +42,11 @@ func (c *Cluster) fixedFields(ctx context.Context) (all []fixed, err error) {
 		} `json:"properties"`
 	}
 	s := &c.File.Server
-	found, err := c.Cloud.Get(ctx, c.serverID(), computeVersion, &machine)
+	there, err := c.Cloud.Get(ctx, c.serverID(), computeVersion, &machine)
 	if err != nil {
 		return nil, err
 	}
-	if found && machine.Tags[render.ClusterTag] == c.File.Name {
+	if there && machine.Tags[render.ClusterTag] == c.File.Name {
 		const stays = ": up leaves the server's machine as it is"
 		of := Resource{c.serverID()}
 		if has := machine.Properties.Hardware.Size; has != "" && !strings.EqualFold(has, s.Size) {
@@ -55,18 +55,14 @@ func (c *Cluster) fixedFields(ctx context.Context) (all []fixed, err error) {
 		if has := machine.Properties.Storage.OS.GiB; has != 0 && has != s.OSDiskGiB { // 0: Azure does not say it of a machine that is deallocated
 			all = append(all, fixed{of, fmt.Sprintf("server.osDiskGiB is %d, and the machine has %d%s", s.OSDiskGiB, has, stays), ""})
 		}
-		if has := strings.Join(machine.Zones, ", "); has != s.Zone {
-			remedy := "leave it out, or make another cluster"
-			if has != "" {
-				remedy = "set it to " + has + ", or make another cluster"
-			}
-			all = append(all, fixed{of, fmt.Sprintf("server.zone is %s, and the machine is in %s; Azure moves no machine between zones",
-				cmp.Or(s.Zone, "none"), cmp.Or(has, "none")), remedy})
+		if one, differs := c.zoneOf(of, "machine", machine.Zones); differs {
+			all = append(all, one)
 		}
 	}
 	var disk struct {
-		Tags map[string]string `json:"tags"`
-		SKU  struct {
+		Tags  map[string]string `json:"tags"`
+		Zones []string          `json:"zones"`
+		SKU   struct {
 			Name string `json:"name"`
 		} `json:"sku"`
 		Properties struct {
@@ -75,9 +71,12 @@ func (c *Cluster) fixedFields(ctx context.Context) (all []fixed, err error) {
 		} `json:"properties"`
 	}
 	at := c.group(c.File.ResourceGroup) + "/providers/Microsoft.Compute/disks/" + c.File.ServerName() + "-data"
-	found, err = c.Cloud.Get(ctx, at, diskVersion, &disk)
+	found, err := c.Cloud.Get(ctx, at, diskVersion, &disk)
 	if err != nil || !found || disk.Tags[render.ClusterTag] != c.File.Name {
 		return all, err
+	}
+	if one, differs := c.zoneOf(Resource{at}, "disk", disk.Zones); differs && !there { // beside its machine it is said once
+		all = append(all, one)
 	}
 	if has := disk.Properties.GiB; has > s.DataDiskGiB {
 		all = append(all, fixed{
@@ -94,6 +93,17 @@ func (c *Cluster) fixedFields(ctx context.Context) (all []fixed, err error) {
 		})
 	}
 	return all, nil
+}
+
+// zoneOf compares where something of the server is with the file.
+func (c *Cluster) zoneOf(of Resource, what string, zones []string) (f fixed, differs bool) {
+	says, has := c.File.Server.Zone, strings.Join(zones, ", ")
+	remedy := "leave it out, or make another cluster"
+	if has != "" {
+		remedy = "set it to " + has + ", or make another cluster"
+	}
+	text := fmt.Sprintf("server.zone is %s, and the %s is in %s; Azure moves no %[2]s between zones", cmp.Or(says, "none"), what, cmp.Or(has, "none"))
+	return fixed{of, text, remedy}, has != says
 }
 
 // checkServer says which fields of the server a deployment leaves as they are, and which it fails with.

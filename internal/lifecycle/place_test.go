@@ -133,3 +133,36 @@ func TestADownThatIsInterruptedSaysNothingFalse(t *testing.T) {
 		t.Errorf("after the interruption it says %q", last)
 	}
 }
+
+// TestWithoutTheRightToListRegionsTheOthersAreChecked takes that right away.
+func TestWithoutTheRightToListRegionsTheOthersAreChecked(t *testing.T) {
+	w := newWorld(t, "k3s")
+	w.check()
+	asked := w.sim.Requests()
+	w.must(w.sim.Deny(asked[len(asked)-1].Principal, "Microsoft.Resources/subscriptions/locations/read"))
+	if wrong := w.check(); len(wrong) > 0 {
+		t.Errorf("%+v", wrong)
+	}
+	w.File.Region = "atlantis"
+	if _, err := w.Check(t.Context(), func(lifecycle.Finding) {}); err == nil || !strings.Contains(err.Error(), "NoRegisteredProviderFound") {
+		t.Errorf("of a region that does not exist: %v", err)
+	}
+}
+
+// TestADiskThatIsLeftKeepsItsZone has the data outlive its machine, which is no ground to move it.
+func TestADiskThatIsLeftKeepsItsZone(t *testing.T) {
+	w := newWorld(t, "k3s")
+	w.up()
+	w.must(w.Cloud.Delete(t.Context(), w.server(), computeVersion))
+	w.File.Server.Zone = "3"
+	w.finds("server.zone is 3, and the disk is in 1; Azure moves no disk between zones", "set it to 1, or make another cluster")
+	w.File.Server.Zone, w.File.Server.DataDiskType = "1", "StandardSSD_LRS"
+	if wrong := w.check(); len(wrong) > 0 {
+		t.Errorf("no machine that runs has the disk, and its type changes: %+v", wrong)
+	}
+}
+
+// server is the path of the server's machine.
+func (w *world) server() string {
+	return "/subscriptions/" + subscription + "/resourceGroups/" + w.File.ResourceGroup + "/providers/Microsoft.Compute/virtualMachines/" + w.File.ServerName()
+}
