@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -56,6 +57,32 @@ func refuseFile(cmd *cobra.Command, path string, problems clusterfile.Problems) 
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", path, report.Printable(p.String()))
 	}
 	return exit(exitError)
+}
+
+// flagOf are the flags of init that fields of the file come from.
+var flagOf = map[string]string{
+	"name": "name", "region": "region", "distribution.kind": "distribution", "ssh.publicKey": "ssh-public-key",
+	"server.allowFrom": "allow-from", "sluice.image": "image",
+}
+
+// refuseFlags says all that is wrong with flags of init: the file that has the lines of the problems is not written.
+func refuseFlags(cmd *cobra.Command, problems clusterfile.Problems) error {
+	for _, p := range problems {
+		p.Line = 0
+		field, _, _ := strings.Cut(p.Field, "[")
+		if flag := flagOf[field]; flag != "" {
+			p.Field = "--" + flag
+		}
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "sluice: %s\n", report.Printable(p.String()))
+	}
+	return exit(exitError)
+}
+
+// tellOpen says what a range of all addresses opens.
+func tellOpen(out io.Writer, f *clusterfile.File) {
+	if f.OpenToAll() {
+		_, _ = fmt.Fprintln(out, "open     server.allowFrom has 0.0.0.0/0: the whole internet reaches SSH (22) and the API server (6443)")
+	}
 }
 
 // readCluster reads a file, and holds its settings to the flags of run.
@@ -116,8 +143,9 @@ A file that exists is not overwritten.`,
 				return err
 			}
 			text := clusterfile.Example(start)
-			if _, problems := clusterfile.Parse(text); len(problems) > 0 {
-				return refuseFile(cmd, "what was given", problems)
+			made, problems := clusterfile.Parse(text)
+			if len(problems) > 0 {
+				return refuseFlags(cmd, problems)
 			}
 			if err := writeNew("file", path, text); err != nil {
 				return err
@@ -126,7 +154,12 @@ A file that exists is not overwritten.`,
 			if err := os.WriteFile(schema, clusterfile.Schema(), 0o644); err != nil { //nolint:gosec // it is no secret
 				return fmt.Errorf("write the schema: %w", err)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is written, and %s for editors. Next: sluice cluster render\n", path, schema)
+			tellOpen(cmd.OutOrStdout(), &made)
+			next := "sluice cluster check"
+			if path != clusterName {
+				next += " --file=" + path
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is written, and %s for editors. Next: %s\n", path, schema, next)
 			return err
 		},
 	}

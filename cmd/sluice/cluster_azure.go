@@ -194,13 +194,20 @@ func (b *builder) inSubnet(cmd *cobra.Command, in lifecycle.Cloud, id string) (*
 
 // checkCluster makes all checks and prints what is wrong; false when something is.
 func checkCluster(cmd *cobra.Command, c *lifecycle.Cluster) (bool, error) {
-	made := 0
+	made, looked := 0, "rights, providers, sizes, quota and template"
 	line := progress.NewLine(cmd.ErrOrStderr())
 	ok, err := c.Check(cmd.Context(), func(f lifecycle.Finding) {
 		made++
 		line.Clear()
-		if f.Wrong != "" {
+		switch {
+		case f.Wrong != "":
 			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "wrong    %s: %s\n", report.Printable(f.Wrong), report.Printable(f.Remedy))
+		case f.Stays != "":
+			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "stays    %s\n", report.Printable(f.Stays))
+		case f.Skipped != "": // it is the template alone
+			made, looked = made-1, "rights, providers, sizes and quota"
+			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "later    %s\n", report.Printable(f.Skipped))
+			return
 		}
 		line.Show("checked: " + f.Check)
 	})
@@ -209,7 +216,7 @@ func checkCluster(cmd *cobra.Command, c *lifecycle.Cluster) (bool, error) {
 		return false, fmt.Errorf("check what Azure has: %w", err)
 	}
 	if ok {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d checks: rights, providers, sizes, quota and template are right\n", made)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d checks: %s are right\n", made, looked)
 	}
 	return ok, err
 }
@@ -224,6 +231,7 @@ func (b *builder) checked(cmd *cobra.Command) (*lifecycle.Cluster, bool, error) 
 	if err != nil {
 		return nil, false, err
 	}
+	tellOpen(cmd.OutOrStdout(), c.File)
 	tellCost(cmd.OutOrStdout(), c)
 	return c, ok, nil
 }
@@ -274,7 +282,8 @@ func clusterCheckCommand() *cobra.Command {
 		Use:   "check",
 		Short: "Show what Azure lacks for the cluster: rights, quota, sizes; nothing is written",
 		Long: `Check what a deployment of the cluster file needs: the subscription, your rights, resource providers, and each size in its zones. Also
-checked are the quota for the server and the min of each pool, and the template, by Azure. Nothing is written.
+checked are the quota for the server and the min of each pool. Azure checks the template where the resource group is there. What
+differs of the server and "up" leaves is shown as stays. Nothing is written.
 
 Exit code 0: nothing is wrong; 1: something is; 2: error.`,
 		Example: "  sluice cluster check\n  sluice cluster check --sign-in=az --subscription=00000000-0000-0000-0000-000000000000",
@@ -319,7 +328,7 @@ func clusterDiffCommand() *cobra.Command {
 		Use:   "diff",
 		Short: "Show what differs in Azure from cluster.yaml; nothing is written",
 		Long: `Ask Azure what a deployment of the cluster file would change now (what-if). Print each resource with the fields that change. Nothing is
-written. What differs and no deployment changes is shown as stays.
+written. What differs and no deployment changes is shown as stays, and what Azure refuses to change as refused.
 
 Exit code 0: nothing differs; 1: something does; 2: error.`,
 		Args: noArguments,
@@ -381,7 +390,7 @@ Exit code 0: it is gone; 1: nobody agreed; 2: error. It may be called again.`,
 				if g := r.Group(); g != "" && !strings.EqualFold(g, c.File.ResourceGroup) {
 					where = " (the server's right in resource group " + g + ")"
 				}
-				_, _ = fmt.Fprintf(out, "goes     %s%s\n", report.Printable(r.String()), report.Printable(where))
+				_, _ = fmt.Fprintf(out, "goes     %s%s\n", report.Printable(d.Says(r)), report.Printable(where))
 			}
 			for _, r := range d.Stays {
 				_, _ = fmt.Fprintf(out, "stays    %s (others made it)\n", report.Printable(r.String()))

@@ -24,11 +24,11 @@ func clusterImportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import",
 		Short: "Print the cluster.yaml of a cluster that is there",
-		Long: `Print the cluster file of a resource group. Where "sluice cluster up" made it, Azure's record has the file, and that is printed as it was given;
-"sluice cluster diff" then says what was changed by hand since. Else the file is written from what is in the group: Azure is read, nothing is changed.
+		Long: `Print the cluster file of a resource group. Where "sluice cluster up" made it, the file in Azure's record is printed as it
+was given. "sluice cluster diff" then says what was changed by hand since. Else the file is written from what is in the group. Nothing is changed.
 
-What only the API server knows (distribution, release, ranges of pods and services) is asked there with --kubeconfig; without it such lines say FILL IN.
-What the file cannot say, such as a second server or an extension, stands at its top and on standard error.
+With --kubeconfig the API server is asked for distribution, release, and ranges of pods and services. Without it such lines say
+FILL IN. What the file cannot say, such as a second server, stands at its top and on standard error.
 
 Exit code 0: the file is whole; 1: something must be filled in, or the file cannot say all; 2: error.`,
 		Example: "  sluice cluster import --resource-group=render --out=cluster.yaml\n  sluice cluster import --resource-group=k3s --kubeconfig=k3s.yaml --out=cluster.yaml",

@@ -349,11 +349,12 @@ func (u *riser) drainer() (func(context.Context, func(string) bool) (int, error)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+		err = errors.Unwrap(err)
+		return nil, fmt.Errorf("--kubeconfig=%s: it cannot be read (%w); give the file that sluice cluster up has written", path, err)
 	}
 	config, err := clientcmd.RESTConfigFromKubeConfig(text)
-	if err != nil {
-		return nil, fmt.Errorf("--kubeconfig=%s: %w", path, err)
+	if err != nil { // client-go's own remedies are about its environment
+		return nil, fmt.Errorf("--kubeconfig=%s: it is no kubeconfig of an API server; give the file that sluice cluster up has written", path)
 	}
 	config.Timeout = reach
 	client, err := kubernetes.NewForConfig(config)

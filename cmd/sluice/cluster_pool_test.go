@@ -149,6 +149,29 @@ func TestAPoolIsRemovedByAskingSluice(t *testing.T) {
 	}
 }
 
+// TestABadKubeconfigIsRefusedInASentence changes nothing where sluice cannot be asked by what was given.
+func TestABadKubeconfigIsRefusedInASentence(t *testing.T) {
+	_, path, flags := pooled(t)
+	before, err := os.ReadFile(path)
+	must(t, err)
+	for name, tc := range map[string]struct{ kubeconfig, want string }{
+		"not there":          {"absent.kubeconfig", "it cannot be read (no such file or directory); "},
+		"nothing":            {file(t, "none", ""), "it is no kubeconfig of an API server; "},
+		"no YAML of its own": {file(t, "text", "render\n"), "it is no kubeconfig of an API server; "},
+		"no server":          {file(t, "empty", "apiVersion: v1\nkind: Config\n"), "it is no kubeconfig of an API server; "},
+	} {
+		args := append([]string{"cluster", "pool", "remove", "agents", "--wait=0", "--yes"}, flags...)
+		got := sluice(t.Context(), append(args, "--kubeconfig="+tc.kubeconfig)...)
+		want := "sluice: --kubeconfig=" + tc.kubeconfig + ": " + tc.want + "give the file that sluice cluster up has written\n"
+		if got.code != exitError || got.complaint != want {
+			t.Errorf("%s: exit %d, said %q, want %q", name, got.code, got.complaint, want)
+		}
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != string(before) {
+		t.Errorf("the file changes: %s", text)
+	}
+}
+
 // TestALimitThatTheFileCannotKeepIsNotWritten has a file in a folder where no file can be made: Azure stays as it is.
 func TestALimitThatTheFileCannotKeepIsNotWritten(t *testing.T) {
 	f, path, flags := pooled(t)

@@ -19,7 +19,7 @@ func begin(t *testing.T, more ...string) string {
 	args := append([]string{
 		"cluster", "init", "--name=render", "--region=westeurope", "--file=" + path, "--ssh-public-key=" + file(t, "key.pub", samplePublicKey+"\n"),
 	}, more...)
-	sluice(t.Context(), args...).expect(t, exitNothing, "is written", "Next: sluice cluster render")
+	sluice(t.Context(), args...).expect(t, exitNothing, "is written", "Next: sluice cluster check --file="+path)
 	return path
 }
 
@@ -59,6 +59,22 @@ func TestAClusterFileIsBegunAndRendered(t *testing.T) {
 	}
 }
 
+// TestWhatIsOpenToAllIsSaidOnce writes it as it is asked for, and says it.
+func TestWhatIsOpenToAllIsSaidOnce(t *testing.T) {
+	for _, tc := range []struct {
+		from []string
+		want int
+	}{{[]string{"--allow-from=0.0.0.0/0", "--allow-from=10.0.0.0/8"}, 1}, {[]string{"--allow-from=203.0.113.0/24"}, 0}, {nil, 0}} {
+		path := filepath.Join(t.TempDir(), "cluster.yaml")
+		key := file(t, "k.pub", samplePublicKey)
+		args := []string{"cluster", "init", "--name=a", "--region=westeurope", "--file=" + path, "--ssh-public-key=" + key}
+		got := sluice(t.Context(), append(args, tc.from...)...)
+		if n := strings.Count(got.out, "the whole internet reaches SSH (22) and the API server (6443)"); got.code != exitNothing || n != tc.want {
+			t.Errorf("%q: exit %d, said %d times: %s%s", tc.from, got.code, n, got.out, got.complaint)
+		}
+	}
+}
+
 func TestTheSchemaStandsBesideTheFileThatNamesIt(t *testing.T) {
 	path := begin(t)
 	schema, err := os.ReadFile(filepath.Join(filepath.Dir(path), "cluster.schema.json"))
@@ -79,6 +95,7 @@ func TestTheVerbsOfAClusterRefuseInSentences(t *testing.T) {
 	text, err := os.ReadFile(path)
 	must(t, err)
 	bad := file(t, "bad.yaml", strings.Replace(string(text), "\nname:", "\nnaame:", 1))
+	key := "--ssh-public-key=" + file(t, "k.pub", samplePublicKey)
 	flag := file(t, "flag.yaml", strings.Replace(string(text), "  # settings:", "  settings: {expander: fastest}\n  # settings:", 1))
 	for name, tc := range map[string]struct {
 		args []string
@@ -92,13 +109,20 @@ func TestTheVerbsOfAClusterRefuseInSentences(t *testing.T) {
 		"no name":     {[]string{"init"}, "--name is not given: give it, such as --name=render"},
 		"there":       {[]string{"init", "--name=a", "--region=b1x", "--file=" + path, "--ssh-public-key=" + file(t, "k", samplePublicKey)}, "is there already; move it away"},
 		"no key":      {[]string{"init", "--name=a", "--region=westeurope"}, "~/.ssh has no public key"},
-		"a bad key":   {[]string{"init", "--name=a", "--region=westeurope", "--ssh-public-key=" + bad}, "ssh.publicKey: has several lines; give one key"},
+		"a bad key":   {[]string{"init", "--name=a", "--region=westeurope", "--ssh-public-key=" + bad}, "sluice: --ssh-public-key: has several lines; give one key"},
+		"a bad name":  {[]string{"init", "--name=A_b", "--region=westeurope", key}, "sluice: --name: \"A_b\" is no such name; give 1 to 30 of "},
+		"a region":    {[]string{"init", "--name=a", "--region=West Europe", key}, "sluice: --region: \"West Europe\" is no such name; give"},
 		"no such":     {[]string{"rendr"}, `"rendr" is no command of sluice cluster: there are`},
 		"other linux": {[]string{"init", "--name=a", "--region=westeurope", "--distribution=rke2"}, "--distribution=rke2: give k3s or kubeadm"},
+		"a range": {
+			[]string{"init", "--name=a", "--region=westeurope", key, "--allow-from=10.0.0.0/8", "--allow-from=1.2.3.4/8"},
+			"sluice: --allow-from: \"1.2.3.4/8\" is an address in a range",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := sluice(t.Context(), append([]string{"cluster"}, tc.args...)...)
-			if got.code != exitError || !strings.Contains(got.complaint, tc.want) {
+			lined := tc.args[0] == "init" && strings.Contains(got.complaint, "line ")
+			if got.code != exitError || !strings.Contains(got.complaint, tc.want) || lined {
 				t.Errorf("exit %d, said %q, want %q", got.code, got.complaint, tc.want)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,11 +43,12 @@ func clusterUpCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Make the cluster that cluster.yaml describes, or change it to that",
-		Long: `Check what Azure has, say what the machines cost, and deploy the template, each resource told as Azure ends it. Then wait until the API server
-answers and each pool has its min of Ready nodes, write the admin's kubeconfig, and say what comes next. The server is asked by run command; its
-kubeconfig comes sealed, since Azure shows the output of commands to everybody who may read the machine. What is late is told with the end of its
-serial console. It may be interrupted and called again: what is under way is followed. Existing pools keep the machines that sluice gave them; the
-server's machine stays as it is.
+		Long: `Check what Azure has, and say what the machines cost. Deploy the template; each resource is told as Azure ends it. Then wait until
+the API server answers and each pool has its min of Ready nodes. Write the admin's kubeconfig, and say what comes next.
+
+The server is asked by run command. Its kubeconfig comes sealed: who may read the machine in Azure sees what commands print. What is
+late is told with the end of its serial console. It may be interrupted and called again: what is under way is followed. Existing pools
+keep the machines that sluice gave them. The server's machine stays as it is.
 
 Exit code 0: the cluster is as the file says; 1: a check found something, nobody agreed, or nodes did not come in time; 2: error.`,
 		Example: "  sluice cluster up\n  sluice cluster up --yes --wait=30m --kubeconfig=$HOME/.kube/render",
@@ -156,6 +158,7 @@ func (u *riser) up() error {
 	sign := u.File.SSH.User + "@" + at
 	u.say("cluster %s is deployed; its server makes the control plane now, which takes some minutes", u.File.Name)
 	if u.File.Secrets == clusterfile.SecretsFile {
+		u.private(at)
 		u.say("machines join once the server has the key of its door; where it has none yet:")
 		u.say("  ssh %s 'sudo install -D -m 600 /dev/stdin /etc/sluice/join/tls.pem' < %s", sign, kept)
 	}
@@ -210,10 +213,20 @@ func (u *riser) keep(text []byte) error {
 	return nil
 }
 
+// fromWithin is how a private address is reached.
+const fromWithin = "from the cluster's network, by VPN, or through a jump host (ssh -J)"
+
+// private says how an address is reached that is no public one.
+func (u *riser) private(at string) {
+	if !u.File.Server.PublicAddress {
+		u.say("%s is private: it is reached %s", at, fromWithin)
+	}
+}
+
 // next are the next commands.
 func (u *riser) next(at string, direct bool) {
 	if !direct {
-		where := "the network of the cluster alone reaches it"
+		where := "it is reached " + fromWithin
 		if u.File.Server.PublicAddress {
 			where = "server.allowFrom names who reaches it"
 		}
@@ -227,13 +240,17 @@ func (u *riser) next(at string, direct bool) {
 	}
 }
 
-// bySSH are the commands that fetch the kubeconfig by SSH.
+// bySSH are the commands that fetch the kubeconfig by SSH, to where pool looks for it. With its first line the next up may write it anew.
 func (u *riser) bySSH(sign, at string) {
+	if u.File.Secrets != clusterfile.SecretsFile { // there it is said already
+		u.private(at)
+	}
 	config := "/etc/rancher/k3s/k3s.yaml"
 	if u.File.Distribution.Kind == clusterfile.Kubeadm {
 		config = "/etc/kubernetes/admin.conf"
 	}
-	u.say("  ssh %s sudo cat %s | sed 's#https://.*:6443#https://%s:6443#' > kubeconfig\n  kubectl --kubeconfig=kubeconfig get nodes", sign, config, at)
+	u.say("  (echo '%s'\n  ssh %s sudo cat %s | sed 's#https://.*:6443#https://%s:6443#') > %s\n  kubectl --kubeconfig=%[5]s get nodes",
+		strings.TrimSpace(u.headline()), sign, config, at, u.kubeconfig)
 }
 
 // reach is how long an API server has to answer.

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,10 +58,43 @@ func TestUpTellsTheWayBySSHWhereItDoesNotWait(t *testing.T) {
 	u.wait = 0
 	must(t, u.up())
 	said := out.String()
-	for _, word := range []string{"cluster render is deployed", "ssh sluice@10.10.0.4 sudo cat /etc/rancher/k3s/k3s.yaml", "https://10.10.0.4:6443"} {
+	for _, word := range []string{
+		"cluster render is deployed", "ssh sluice@10.10.0.4 sudo cat /etc/rancher/k3s/k3s.yaml", "https://10.10.0.4:6443",
+		"10.10.0.4 is private: it is reached from the cluster's network",
+		") > " + u.kubeconfig + "\n", "kubectl --kubeconfig=" + u.kubeconfig + " get nodes",
+	} {
 		if !strings.Contains(said, word) {
 			t.Errorf("it does not say %q:\n%s", word, said)
 		}
+	}
+}
+
+// TestTheKubeconfigThatSSHFetchesMayBeWrittenAnew runs the printed commands with others in the place of ssh and kubectl: the next up writes
+// over the file.
+func TestTheKubeconfigThatSSHFetchesMayBeWrittenAnew(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("there is no sh here")
+	}
+	u, out := rising(t, "--allow-from=203.0.113.0/24")
+	u.bySSH("sluice@203.0.113.9", "203.0.113.9")
+	if strings.Contains(out.String(), "private") {
+		t.Errorf("of a public address it says:\n%s", out)
+	}
+	bin := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(bin, "ssh"), []byte("#!/bin/sh\necho '    server: https://127.0.0.1:6443'\n"), 0o700))
+	must(t, os.WriteFile(filepath.Join(bin, "kubectl"), []byte("#!/bin/sh\n"), 0o700))
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", out.String())
+	cmd.Env = []string{"PATH=" + bin + string(filepath.ListSeparator) + os.Getenv("PATH")}
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	text, err := os.ReadFile(u.kubeconfig)
+	must(t, err)
+	if string(text) != u.headline()+"    server: https://203.0.113.9:6443\n" {
+		t.Errorf("%s", text)
+	}
+	if ok, err := u.mayWrite(); !ok || err != nil {
+		t.Errorf("%t, %v", ok, err)
 	}
 }
 
@@ -71,7 +105,7 @@ func TestUpThatWaitsInVainActsPartly(t *testing.T) {
 	if code, is := err.(exit); !is || int(code) != exitActs {
 		t.Errorf("%v, want exit %d", err, exitActs)
 	}
-	for _, word := range []string{"the API server does not answer: ", "20m0s is over; run the command again to wait on"} {
+	for _, word := range []string{"the API server does not answer: the cause is said above", "20m0s is over; run the command again to wait on"} {
 		if !strings.Contains(out.String(), word) {
 			t.Errorf("it does not say %q:\n%s", word, out)
 		}
@@ -128,6 +162,27 @@ func TestNodesAreReadFromTheAPIServer(t *testing.T) {
 	if _, err := readNodes(t.Context(), text); err == nil {
 		t.Error("nobody answers, and nodes are read")
 	}
+}
+
+// TestACheckSaysWhatItLeavesOpen has no resource group, in which Azure would look at the template, and then another size of the server.
+func TestACheckSaysWhatItLeavesOpen(t *testing.T) {
+	u, out := rising(t)
+	check := func(want, never string) {
+		t.Helper()
+		before := len(out.String())
+		if ok, err := checkCluster(u.cmd, u.Cluster); !ok || err != nil {
+			t.Errorf("%t, %v", ok, err)
+		}
+		if said := out.String()[before:]; !strings.HasPrefix(said, want) || strings.Contains(said, never) {
+			t.Errorf("it says, where %q is wanted and %q never:\n%s", want, never, said)
+		}
+	}
+	check("later    resource group render is not there yet: Azure checks the template when up has made it\n", "template are right")
+	u.wait = 0
+	must(t, u.up())
+	check("14 checks: rights, providers, sizes, quota and template are right\n", "stays")
+	u.File.Server.Size = "Standard_D4s_v5"
+	check("stays    server.size is Standard_D4s_v5, and the machine has Standard_D2s_v5: up leaves", "wrong")
 }
 
 // TestACostThatIsNotKnownIsNotNothing has a region without list prices.

@@ -172,17 +172,15 @@ func TestVersionSaysWhatTheProgramIsMadeOf(t *testing.T) {
 const mostWordsASentence = 20
 
 // TestSentencesOfHelpAreShort holds what stands above the flags. A colon or semicolon ends a sentence, too, and so does an item of a list.
-// NB: cluster up and cluster import are not held to it yet.
 func TestSentencesOfHelpAreShort(t *testing.T) {
 	ends := regexp.MustCompile(`[.;:]\s+|\n\n|\n  `)
-	later := []string{"up", "import"}
 	for _, cmd := range verbs(root()) {
 		above := ""
 		if cmd.HasParent() {
 			above = cmd.Parent().Name()
 		}
-		if cmd.Name() == "completion" || above == "completion" || above == "cluster" && slices.Contains(later, cmd.Name()) {
-			continue // the first two are cobra's words
+		if cmd.Name() == "completion" || above == "completion" {
+			continue // those are cobra's words
 		}
 		for _, sentence := range ends.Split(cmp.Or(cmd.Long, cmd.Short), -1) {
 			if words := len(strings.Fields(sentence)); words > mostWordsASentence {

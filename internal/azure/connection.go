@@ -63,7 +63,8 @@ func broken(err error, host string) (code, message, remedy string) {
 	case errors.Is(err, context.Canceled):
 		return givenUp, fmt.Sprintf("the request to %s was given up before an answer came", host), ""
 	case errors.As(err, &cert):
-		return unreachable, fmt.Sprintf("%s shows a certificate that is not trusted (%v)", host, cert.Err), "see to the way to it and to the machine's root certificates"
+		return unreachable, fmt.Sprintf("%s shows a TLS certificate that is not trusted (%v)", host, cert.Err),
+			"add its CA to this machine's root certificates (SSL_CERT_FILE), or see to the way to it"
 	case errors.As(err, &name):
 		return unreachable, fmt.Sprintf("the name %s cannot be resolved", host), "see to the machine's DNS"
 	case errors.As(err, &dial) && dial.Op == "dial" && !dial.Timeout():

@@ -30,7 +30,7 @@ func TestARequestWithoutAnAnswerIsToldInOneSentence(t *testing.T) {
 		"nobody listens":                {dial(syscall.ECONNREFUSED), "Unreachable", "management.azure.com cannot be reached (connection refused): see to the machine's way to it"},
 		"the way is silent":             {dial(context.DeadlineExceeded), "Unreachable", "management.azure.com cannot be reached in time: see to the machine's way to it"},
 		"the name is unknown":           {dial(&net.DNSError{Err: "no such host", Name: "management.azure.com"}), "Unreachable", "the name management.azure.com cannot be resolved: see to the machine's DNS"},
-		"the certificate is not good":   {sent(&tls.CertificateVerificationError{Err: errors.New("unknown authority")}), "Unreachable", "management.azure.com shows a certificate that is not trusted (unknown authority): see to the way to it and to the machine's root certificates"},
+		"the certificate is not good":   {sent(&tls.CertificateVerificationError{Err: errors.New("unknown authority")}), "Unreachable", "management.azure.com shows a TLS certificate that is not trusted (unknown authority): add its CA to this machine's root certificates (SSL_CERT_FILE), or see to the way to it"},
 		"the answer is no JSON at all":  {errors.New("invalid character '<'\nmore"), "UnreadableAnswer", "an answer of arm.example could not be read: it is a page (HTML) and not JSON"},
 		"the answer links to elsewhere": {errors.New("Azure's answer links to host \"a\""), "UnreadableAnswer", "Azure's answer links to host \"a\""},
 	} {

@@ -331,6 +331,7 @@ func (c *client) wrap(group cluster.GroupID, doing string, err error) *cloud.Err
 		known   *cloud.Error
 		shut    *shutError
 		refused *azcore.ResponseError
+		unasked *unansweredSignIn
 		login   *azidentity.AuthenticationFailedError
 		machine *imds.Error
 	)
@@ -345,6 +346,9 @@ func (c *client) wrap(group cluster.GroupID, doing string, err error) *cloud.Err
 		if !machine.Temporary() {
 			e.Kind = cloud.Unauthorized
 		}
+	case errors.As(err, &unasked):
+		_, why := unanswered(unasked.lost, hostOf(c.options.AuthorityHost))
+		e.Code, e.Message = noToken, fmt.Sprintf("%s got no token: %s", c.options.Identity, why)
 	case errors.As(err, &login):
 		e.Code, e.Message = noToken, fmt.Sprintf("%s got no token: %s", c.options.Identity, signInReason(login))
 		if r := login.RawResponse; r != nil && r.StatusCode < 500 && r.StatusCode != http.StatusTooManyRequests {

@@ -3,6 +3,7 @@ package azure
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -66,7 +67,7 @@ func (o Options) credential() (azcore.TokenCredential, error) {
 	const noDiscovery = true // the authority is the operator's word, or a known cloud's: nobody else has to vouch for it
 	options := azcore.ClientOptions{
 		Cloud: o.cloud(), Transport: o.client(), Retry: policy.RetryOptions{MaxRetries: -1, TryTimeout: tryTimeout}, Telemetry: o.telemetry(),
-		PerCallPolicies: []policy.Policy{onlyHost(hostOf(o.AuthorityHost))},
+		PerCallPolicies: []policy.Policy{onlyHost(hostOf(o.AuthorityHost))}, PerRetryPolicies: []policy.Policy{keepsLoss{}},
 	}
 	var c azcore.TokenCredential
 	var err error
@@ -83,7 +84,43 @@ func (o Options) credential() (azcore.TokenCredential, error) {
 	if err != nil {
 		return nil, fmt.Errorf("identity %s: %w", i, err)
 	}
-	return c, nil
+	return application{c}, nil
+}
+
+// application is a service principal's source of tokens. The error of azidentity is a text alone, whose first line names no cause where the
+// authority gave no answer: so the cause is kept beside.
+type application struct{ azcore.TokenCredential }
+
+// GetToken gives an [unansweredSignIn] where the request got no answer.
+func (a application) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	var lost error
+	t, err := a.TokenCredential.GetToken(context.WithValue(ctx, lossKey{}, &lost), o)
+	if login := new(azidentity.AuthenticationFailedError); lost != nil && errors.As(err, &login) && login.RawResponse == nil {
+		return t, &unansweredSignIn{login, lost}
+	}
+	return t, err
+}
+
+// unansweredSignIn is a failed sign-in and why there was no answer.
+type unansweredSignIn struct {
+	*azidentity.AuthenticationFailedError
+	lost error
+}
+
+func (e *unansweredSignIn) Unwrap() []error { return []error{e.AuthenticationFailedError, e.lost} }
+
+// lossKey is of the error of the last request that a sign-in has made, in its context.
+type lossKey struct{}
+
+// keepsLoss keeps the error of a request that got no answer for who signs in.
+type keepsLoss struct{}
+
+func (keepsLoss) Do(req *policy.Request) (*http.Response, error) {
+	resp, err := req.Next()
+	if lost, is := req.Raw().Context().Value(lossKey{}).(*error); is {
+		*lost = err
+	}
+	return resp, err
 }
 
 // tokenSource is who gives tokens, in a sentence.

@@ -2,9 +2,11 @@ package azure_test
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -92,10 +94,15 @@ func TestATokenThatEndedIsRenewedWithinTheRequest(t *testing.T) {
 func TestAServicePrincipalSignsInWithItsSecret(t *testing.T) {
 	for name, tc := range map[string]struct {
 		secret string
+		way    http.RoundTripper // nil: one that trusts the authority
 		kind   cloud.Kind
+		want   string
 	}{
-		"the right secret": {"open sesame", ""},
-		"a wrong secret":   {"open barley", cloud.Unauthorized},
+		"the right secret":      {"open sesame", nil, "", ""},
+		"a wrong secret":        {"open barley", nil, cloud.Unauthorized, ""},
+		"a CA of its own":       {"open sesame", &http.Transport{}, cloud.Transient, " shows a TLS certificate that is not trusted (x509: "},
+		"nobody listens":        {"open sesame", lostWay{syscall.ECONNREFUSED}, cloud.Transient, " cannot be reached (connection refused): see to the"},
+		"the name is not known": {"open sesame", lostWay{&net.DNSError{}}, cloud.Transient, "cannot be resolved: see to the machine's DNS"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, set("agents", 2))
@@ -106,7 +113,9 @@ func TestAServicePrincipalSignsInWithItsSecret(t *testing.T) {
 			t.Cleanup(server.Close)
 			o := w.options("0:9:agents")
 			o.Subscription, o.ResourceGroup = subscription, resourceGroup
-			o.Transport = server.Client().Transport
+			if o.Transport = tc.way; tc.way == nil {
+				o.Transport = server.Client().Transport
+			}
 			o.ResourceManagerEndpoint, o.AuthorityHost = server.URL, server.URL
 			o.Identity = azure.Identity{Tenant: tenant, Client: "app", Secret: config.Secret(tc.secret)}
 			w.open(o)
@@ -115,8 +124,10 @@ func TestAServicePrincipalSignsInWithItsSecret(t *testing.T) {
 				t.Fatalf("Groups: %v of kind %q, want %q", err, cloud.KindOf(err), tc.kind)
 			}
 			if err != nil {
-				if m := errorOf(t, err).Message; !strings.Contains(m, "service principal app of tenant "+tenant) || strings.Contains(m, tc.secret) {
-					t.Errorf("message %q, want the principal named and its secret kept", m)
+				m := errorOf(t, err).Message
+				who := "service principal app of tenant " + tenant + " got no token: "
+				if !strings.Contains(m, who) || strings.Contains(m, tc.secret) || !strings.Contains(m, tc.want) {
+					t.Errorf("message %q, want the principal named, its secret kept, and %q", m, tc.want)
 				}
 				return
 			}
@@ -125,6 +136,13 @@ func TestAServicePrincipalSignsInWithItsSecret(t *testing.T) {
 			}
 		})
 	}
+}
+
+// lostWay is a network that ends no request.
+type lostWay struct{ err error }
+
+func (l lostWay) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: l.err}
 }
 
 func TestAHalfGivenPrincipalIsRefusedAtStart(t *testing.T) {

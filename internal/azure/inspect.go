@@ -171,6 +171,11 @@ func plainly(e *cloud.Error, failed error, host string) error {
 		sentence = NoAnswer(failed, host)
 	case e.Code == noToken:
 		sentence = e.Message // the code is sluice's own
+		if unasked := new(unansweredSignIn); errors.As(failed, &unasked) {
+			if _, _, remedy := broken(unasked.lost, host); remedy != "" {
+				sentence = strings.TrimSuffix(sentence, ": "+remedy) // whoever inspects has remedies of their own
+			}
+		}
 	}
 	return &inspectionError{sentence, failed}
 }

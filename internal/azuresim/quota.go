@@ -106,6 +106,9 @@ type usage struct {
 const unlimited = 1_000_000
 
 func listUsages(q *request) answer {
+	if p := q.noProviderThere(q.route.location, "locations/usages"); p != nil {
+		return p.answer()
+	}
 	names := []string{"cores", "lowPriorityCores", instanceQuota}
 	for _, ss := range q.server.sets {
 		if ss.in(q.route.subscription, "") && strings.EqualFold(ss.location, q.route.location) {

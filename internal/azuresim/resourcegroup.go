@@ -119,6 +119,9 @@ func putGroup(q *request) answer {
 	if w.Location == "" {
 		return bad("LocationRequired", "The location property is required for this definition.").answer()
 	}
+	if p := q.noGroupThere(w.Location); p != nil {
+		return p.answer()
+	}
 	q.route.group = q.route.name
 	g, p := q.resourceGroup()
 	status := http.StatusOK

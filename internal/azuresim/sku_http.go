@@ -118,6 +118,9 @@ func listSKUs(q *request) answer {
 	}
 	var list []skuWire
 	for _, location := range locations {
+		if !q.server.hasRegion(location) {
+			continue // Azure lists nothing then
+		}
 		for _, k := range q.server.offered(location) {
 			list = append(list, k.wire(location))
 		}

@@ -147,3 +147,34 @@ func TestThePlatformsAutoscalerMovesTheCapacity(t *testing.T) {
 		t.Errorf("%d lists were counted", n)
 	}
 }
+
+// TestARegionThatDoesNotExistIsRefused asks about one in the words of Azure, and about those of the list.
+func TestARegionThatDoesNotExistIsRefused(t *testing.T) {
+	a := newAzure(t)
+	a.agents(0)
+	whole := "/subscriptions/" + subscription
+	usages := func(region string) string {
+		return whole + "/providers/Microsoft.Compute/locations/" + region + "/usages?api-version=2024-07-01"
+	}
+	inGroup := func(region string) string { return `{"location":"` + region + `"}` }
+	anyGroup := whole + "/resourcegroups/g?api-version=2021-04-01"
+	for name, tc := range map[string]struct{ method, path, body, want string }{
+		"its quota":        {"GET", usages("atlantis"), "", "NoRegisteredProviderFound"},
+		"a group in it":    {"PUT", anyGroup, inGroup("atlantis"), "LocationNotAvailableForResourceGroup"},
+		"a logical region": {"PUT", anyGroup, inGroup("europe"), "LocationNotAvailableForResourceGroup"},
+		"another's quota":  {"GET", usages("swedencentral"), "", ""},
+		"another's name":   {"PUT", anyGroup, inGroup("West Europe"), ""},
+	} {
+		resp, body := a.wire(tc.method, tc.path, tc.body)
+		if got := resp.StatusCode; tc.want == "" && got >= 300 || tc.want != "" && (got != 400 || field(t, body, "error", "code") != tc.want) {
+			t.Errorf("%s: %d %s, want %q", name, got, body, tc.want)
+		}
+	}
+	if all, _ := a.skus("atlantis"); len(all) != 0 {
+		t.Errorf("it offers %d sizes", len(all))
+	}
+	_, body := a.wire("GET", whole+"/locations?api-version=2022-12-01", "")
+	if !strings.Contains(body, `"name":"westeurope"`) || strings.Contains(body, "atlantis") {
+		t.Errorf("the list of regions is %s", body)
+	}
+}

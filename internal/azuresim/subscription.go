@@ -14,6 +14,7 @@ var managementPatterns = []pattern{
 	{"LIST", "/tenants", "tenants", listTenants},
 	{"LIST", "/subscriptions", "subscriptions", listSubscriptions},
 	{"GET", "/subscriptions/{subscription}", "subscriptions", getSubscription},
+	{"LIST", "/subscriptions/{subscription}/locations", "locations", listRegions},
 	{"LIST", "/subscriptions/{subscription}/providers", "providers", listProviders},
 	{"GET", "/subscriptions/{subscription}/providers/{name}", "providers", getProvider},
 	{"POST", "/subscriptions/{subscription}/providers/{name}/{verb}", "providers", postProvider},

@@ -283,7 +283,7 @@ func (d *decoder) checkSize(path, size string) {
 	for _, known := range catalog.Sizes() {
 		names = append(names, known.Name)
 	}
-	if near := nearest(size, names); near != "" {
+	if near := Nearest(size, names); near != "" {
 		d.wrong(path, "did you mean "+near+"?", "Azure has no size %s that is known", short(size))
 	} else if !strings.HasPrefix(size, "Standard_") && !strings.HasPrefix(size, "Basic_") {
 		d.wrong(path, "give a size such as Standard_D4s_v5", "Azure has no size %s", short(size))

@@ -1,6 +1,9 @@
 package clusterfile
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // The ports of the server.
 const (
@@ -24,6 +27,14 @@ func (f *File) ImageOf(p *Pool) string {
 
 // HasStorage says whether the file asks for something in the resource group of storage.
 func (f *File) HasStorage() bool { return len(f.Storage.Disks)+len(f.Storage.Shares) > 0 }
+
+// OpenToAll says whether every address of the internet may reach SSH and the API server.
+func (f *File) OpenToAll() bool {
+	return f.Server.PublicAddress && slices.ContainsFunc(f.Server.AllowFrom, func(text string) bool {
+		p, err := netip.ParsePrefix(text)
+		return err == nil && p.Bits() == 0
+	})
+}
 
 // first is the first address of a range that Azure gives: it keeps the first four, and the last.
 func first(subnet netip.Prefix) netip.Addr {

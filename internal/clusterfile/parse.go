@@ -211,7 +211,7 @@ func (d *decoder) object(v reflect.Value, n *yaml.Node, path string) {
 		i, known := names[name]
 		if !known {
 			remedy := "leave it out"
-			if near := nearest(name, slices.Collect(maps.Keys(names))); near != "" {
+			if near := Nearest(name, slices.Collect(maps.Keys(names))); near != "" {
 				remedy = "did you mean " + near + "?"
 				given[near] = true // so that it is not missing as well
 			} else {
@@ -308,7 +308,7 @@ func (d *decoder) scalar(v reflect.Value, n *yaml.Node, path string) {
 		}
 		if v.SetString(text); len(row.OneOf) > 0 && !slices.Contains(row.OneOf, text) {
 			remedy := remedyOf(row)
-			if near := nearest(text, row.OneOf); near != "" {
+			if near := Nearest(text, row.OneOf); near != "" {
 				remedy = "did you mean " + near + "?"
 			}
 			d.wrong(path, remedy, "%s is none of its values", short(text))
@@ -392,8 +392,8 @@ func either(all []string) string {
 	return strings.Join(all[:last], ", ") + " or " + all[last]
 }
 
-// nearest is the name that differs least, "" when none is near: a slip or two, or another letter case.
-func nearest(name string, all []string) string {
+// Nearest is the name that differs least, "" when none is near: a slip or two, or another letter case.
+func Nearest(name string, all []string) string {
 	best, least := "", 3
 	for _, other := range slices.Sorted(slices.Values(all)) {
 		if strings.EqualFold(name, other) {

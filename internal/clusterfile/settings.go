@@ -35,7 +35,7 @@ func (d *decoder) checkSettings(f *File) {
 			d.wrong(at, "leave it out", "%s", why)
 		case row == nil:
 			remedy := "see sluice run --help-all"
-			if near := nearest(strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-"), slices.Collect(maps.Keys(rows))); near != "" {
+			if near := Nearest(strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-"), slices.Collect(maps.Keys(rows))); near != "" {
 				remedy = "did you mean " + near + "?"
 			}
 			d.wrong(at, remedy, "sluice run has no flag --%s", name)

@@ -110,7 +110,7 @@ func (w *wait) server(ctx context.Context) error {
 			w.examine(ctx, w.serverID(), "the server "+w.File.ServerName())
 		}
 		if w.over() {
-			w.arrival.Missing = append(w.arrival.Missing, "the API server does not answer: "+problem)
+			w.arrival.Missing = append(w.arrival.Missing, "the API server does not answer: the cause is said above")
 			return nil
 		}
 		if err := w.Wait(ctx, askPause); err != nil {
@@ -202,7 +202,7 @@ func (w *wait) nodes(ctx context.Context) error {
 // missing says what did not come in time.
 func (w *wait) missing(pools []pool, unread error) {
 	if unread != nil {
-		w.arrival.Missing = append(w.arrival.Missing, "the nodes cannot be read: "+unread.Error())
+		w.arrival.Missing = append(w.arrival.Missing, "the nodes cannot be read: the cause is said above")
 		return
 	}
 	for _, p := range pools {

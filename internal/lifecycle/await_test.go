@@ -245,7 +245,7 @@ func TestWaitingEndsWhereNothingCanBeRead(t *testing.T) {
 	var kept string
 	came, err := w.Await(t.Context(), w.awaiting(&kept, func() ([]lifecycle.Node, error) { return nil, errors.New("no route") }))
 	w.must(err)
-	if !came.Kubeconfig || len(came.Missing) != 1 || !strings.Contains(came.Missing[0], "the nodes cannot be read: ") {
+	if !came.Kubeconfig || len(came.Missing) != 1 || came.Missing[0] != "the nodes cannot be read: the cause is said above" {
 		t.Errorf("%+v", came)
 	}
 }
@@ -263,6 +263,9 @@ func TestAServerThatDoesNotComeIsExamined(t *testing.T) {
 		t.Errorf("%+v", came)
 	}
 	w.told("the server answers no run command yet", "the server render-server is late: the disk is full")
+	if all := strings.Join(append(w.said, came.Missing...), "\n"); strings.Count(all, "has not reported status for VM agent") != 1 {
+		t.Errorf("what Azure says of its agent is not told once:\n%s", all)
+	}
 }
 
 // TestWithoutTheRightToRunCommandsItIsSaid takes the right away.

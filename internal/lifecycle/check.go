@@ -19,11 +19,16 @@ type Finding struct {
 	Check  string // what was looked at, such as "quota of standardDSv5Family"
 	Wrong  string // one sentence; "" when nothing is wrong
 	Remedy string // one sentence
+
+	Stays   string // one sentence on what differs from the file and is left so; nothing is wrong about it
+	Skipped string // one sentence on why it was not looked at; "" when it was
 }
 
-// Check looks at what a deployment of the file needs, before anything is made: whether the subscription answers to these credentials, whether a name is
-// taken by what the file did not make, the region of what is there, a subnet that is given, the rights, the resource providers, each size in its zones, the quota for the server and each pool's min, and at last Azure's own word on the template. It calls told
-// after each check. A check whose ground is missing is not made. An error is what could not be asked.
+// Check looks at what a deployment of the file needs, before anything is made: whether the subscription answers to these credentials,
+// whether a name is taken by what the file did not make, the region, a subnet that is given, what a deployment cannot change of the
+// server, the rights, the resource providers, each size in its zones, the quota for the server and each pool's min, and at last Azure's
+// own word on the template. It calls told after each check. A check whose ground is missing is not made. An error is what could not be
+// asked.
 func (c *Cluster) Check(ctx context.Context, told func(Finding)) (ok bool, err error) {
 	ok = true
 	say := func(f Finding) {
@@ -39,10 +44,13 @@ func (c *Cluster) Check(ctx context.Context, told func(Finding)) (ok bool, err e
 	case err != nil:
 		return false, err
 	case !found:
-		say(Finding{"subscription", "subscription " + c.Cloud.Subscription() + " is not there for these credentials", "sign in to its tenant, or give another subscription"})
+		say(Finding{
+			Check: "subscription", Wrong: "subscription " + c.Cloud.Subscription() + " is not there for these credentials",
+			Remedy: "sign in to its tenant, or give another subscription",
+		})
 		return false, nil
 	case about.State != "" && about.State != "Enabled":
-		say(Finding{"subscription", "subscription " + about.Name + " is " + about.State, "enable it"})
+		say(Finding{Check: "subscription", Wrong: "subscription " + about.Name + " is " + about.State, Remedy: "enable it"})
 		return false, nil
 	}
 	say(Finding{Check: "subscription"})
@@ -50,9 +58,15 @@ func (c *Cluster) Check(ctx context.Context, told func(Finding)) (ok bool, err e
 	if err != nil {
 		return false, err
 	}
-	for _, check := range []func(context.Context, []wanted, func(Finding)) error{
-		c.checkNames, c.checkRegion, c.checkSubnet, c.checkRights, c.checkProviders, c.checkSizes, c.checkQuota,
-	} {
+	checks := []func(context.Context, []wanted, func(Finding)) error{
+		c.checkNames, c.checkPlace, c.checkSubnet, c.checkServer, c.checkRights, c.checkProviders,
+	}
+	if there, err := c.checkRegion(ctx, say); err != nil {
+		return false, err
+	} else if there {
+		checks = append(checks, c.checkSizes, c.checkQuota)
+	}
+	for _, check := range checks {
 		if err := check(ctx, resources, say); err != nil {
 			return false, err
 		}
@@ -146,7 +160,7 @@ func (c *Cluster) checkRights(ctx context.Context, resources []wanted, say func(
 	if slices.ContainsFunc(missing, func(a string) bool { return strings.HasPrefix(a, "Microsoft.Authorization/") }) {
 		remedy = "assign the roles Contributor and User Access Administrator at " + scope
 	}
-	say(Finding{"rights", fmt.Sprintf("%d rights are missing: %s", len(missing), strings.Join(missing, ", ")), remedy})
+	say(Finding{Check: "rights", Wrong: fmt.Sprintf("%d rights are missing: %s", len(missing), strings.Join(missing, ", ")), Remedy: remedy})
 	return nil
 }
 
@@ -325,9 +339,15 @@ func (c *Cluster) checkQuota(ctx context.Context, _ []wanted, say func(Finding))
 
 // checkTemplate has Azure look at the template. That needs the resource group.
 func (c *Cluster) checkTemplate(ctx context.Context, say func(Finding)) error {
+	f := Finding{Check: "Azure's validation of the template"}
 	now, err := c.look(ctx)
-	if err != nil || !now.group {
+	if err != nil {
 		return err
+	}
+	if !now.group {
+		f.Skipped = "resource group " + c.File.ResourceGroup + " is not there yet: Azure checks the template when up has made it"
+		say(f)
+		return nil
 	}
 	body, err := c.body(parameters(orZero(now.fingerprint), "", now.missing))
 	if err != nil {
@@ -336,7 +356,6 @@ func (c *Cluster) checkTemplate(ctx context.Context, say func(Finding)) error {
 	var said struct {
 		Error *problem `json:"error"`
 	}
-	f := Finding{Check: "Azure's validation of the template"}
 	if err := c.Cloud.Post(ctx, c.deployment()+"/validate", deploymentsVersion, body, &said); err != nil {
 		f.Wrong, f.Remedy = err.Error(), "correct the file, or what Azure names"
 	} else if said.Error != nil {

@@ -11,9 +11,13 @@ import (
 // Change is what the file would change of one resource.
 type Change struct {
 	Resource
-	Verb   string   // create, change; unknown where Azure does not say; stays: differs, and no deployment changes it
-	Fields []string // that change, each with both values; of what stays, why
+	Verb   string   // create, change; unknown where Azure does not say; stays: no deployment changes it; refused: a deployment fails with it
+	Fields []string // that change, each with both values; of what stays or is refused, why
+
+	role string // of a right
 }
+
+func (ch Change) String() string { return says(ch.Resource, ch.role) }
 
 // Diff asks Azure what a deployment of the file would change now. Nothing is written.
 func (c *Cluster) Diff(ctx context.Context) ([]Change, error) {
@@ -33,6 +37,7 @@ func (c *Cluster) Diff(ctx context.Context) ([]Change, error) {
 			Changes []struct {
 				ID    string     `json:"resourceId"`
 				Type  string     `json:"changeType"`
+				After right      `json:"after"`
 				Delta []property `json:"delta"`
 			} `json:"changes"`
 		} `json:"properties"`
@@ -47,6 +52,9 @@ func (c *Cluster) Diff(ctx context.Context) ([]Change, error) {
 	var all []Change
 	for _, ch := range said.Properties.Changes {
 		one := Change{Resource: Resource{ch.ID}}
+		if one.isRight() {
+			one.role = ch.After.role()
+		}
 		switch ch.Type {
 		case "Create":
 			one.Verb = "create"
@@ -68,7 +76,7 @@ func (c *Cluster) Diff(ctx context.Context) ([]Change, error) {
 	return all, nil
 }
 
-// staying is what differs and no deployment changes: the server's size, and scale sets of pools that the file has not.
+// staying is what differs and no deployment changes: fields of the server, and scale sets of pools that the file has not.
 func (c *Cluster) staying(ctx context.Context) (all []Change, err error) {
 	resources, err := c.listing(ctx)
 	if err != nil {
@@ -83,29 +91,22 @@ func (c *Cluster) staying(ctx context.Context) (all []Change, err error) {
 		if !c.ours(r) {
 			continue
 		}
-		switch strings.ToLower(about.Kind()) {
-		case "microsoft.compute/virtualmachinescalesets":
-			if name, is := strings.CutPrefix(about.Name(), c.File.Name+"-"); is && !pools[strings.ToLower(about.Name())] {
-				all = append(all, Change{about, "stays", []string{"the file has no pool " + name + ": sluice cluster pool remove " + name + " --yes empties and deletes it"}})
-			}
-		case "microsoft.compute/virtualmachines":
-			if !strings.EqualFold(about.Name(), c.File.Name+"-server") {
-				continue
-			}
-			var m struct {
-				Properties struct {
-					Hardware struct {
-						Size string `json:"vmSize"`
-					} `json:"hardwareProfile"`
-				} `json:"properties"`
-			}
-			if _, err := c.Cloud.Get(ctx, r.ID, computeVersion, &m); err != nil {
-				return nil, err
-			}
-			if has := m.Properties.Hardware.Size; has != "" && !strings.EqualFold(has, c.File.Server.Size) {
-				all = append(all, Change{about, "stays", []string{"its size is " + has + ", and server.size is " + c.File.Server.Size + ": up does not change the server's machine"}})
-			}
+		if name, is := strings.CutPrefix(about.Name(), c.File.Name+"-"); is && !pools[strings.ToLower(about.Name())] &&
+			strings.EqualFold(about.Kind(), "Microsoft.Compute/virtualMachineScaleSets") {
+			why := "the file has no pool " + name + ": sluice cluster pool remove " + name + " --yes empties and deletes it"
+			all = append(all, Change{Resource: about, Verb: "stays", Fields: []string{why}})
 		}
+	}
+	server, err := c.fixedFields(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range server {
+		one := Change{Resource: f.of, Verb: "stays", Fields: []string{f.says}}
+		if f.remedy != "" {
+			one.Verb, one.Fields = "refused", append(one.Fields, f.remedy)
+		}
+		all = append(all, one)
 	}
 	return all, nil
 }

@@ -70,7 +70,12 @@ type Demolition struct {
 	Group string     // the resource group that goes with them; "" when it stays
 	Stays []Resource // in the group, and not made by the cluster file
 	Keeps string     // the storage group, "" for none: of it only the server's rights go
+
+	roles map[Resource]string // names of roles, of what is named by a GUID
 }
+
+// Says is a resource that goes, in words: rights with the name of their role.
+func (d *Demolition) Says(r Resource) string { return says(r, d.roles[r]) }
 
 // Demolish says what [Cluster.Down] would delete: what the deployment's record names or what bears the cluster's tag, in the cluster's
 // own group; and the role assignments that the deployment has made in others.
@@ -91,7 +96,7 @@ func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 	if err != nil {
 		return Demolition{}, err
 	}
-	d := Demolition{Keeps: c.File.Storage.ResourceGroup}
+	d := Demolition{Keeps: c.File.Storage.ResourceGroup, roles: map[Resource]string{}}
 	made := map[string]bool{}
 	for _, r := range was.Properties.OutputResources {
 		made[strings.ToLower(r.ID)] = true
@@ -121,15 +126,17 @@ func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 		return Demolition{}, err
 	}
 	for _, r := range was.Properties.OutputResources {
-		if about := (Resource{r.ID}); about.in(group) && strings.HasPrefix(strings.ToLower(about.Kind()), "microsoft.authorization/") {
+		if about := (Resource{r.ID}); about.in(group) && about.isRight() {
 			rights = append(rights, about)
 		}
 	}
 	for _, r := range rights {
-		found, err := c.Cloud.Get(ctx, r.ID, rightsVersion, &struct{}{})
+		var of right
+		found, err := c.Cloud.Get(ctx, r.ID, rightsVersion, &of)
 		if err != nil {
 			return Demolition{}, err
 		}
+		d.roles[r] = of.role()
 		if found && !goes[strings.ToLower(r.ID)] {
 			goes[strings.ToLower(r.ID)] = true
 			d.Goes = append(d.Goes, r)
@@ -176,10 +183,10 @@ func (c *Cluster) Down(ctx context.Context, d Demolition) error {
 				return ctx.Err()
 			}
 			if err != nil {
-				again, failed = append(again, r), append(failed, fmt.Errorf("%s is not deleted: %w", r, err))
+				again, failed = append(again, r), append(failed, fmt.Errorf("%s is not deleted: %w", d.Says(r), err))
 				continue
 			}
-			c.Say(r.String() + " is deleted")
+			c.Say(d.Says(r) + " is deleted")
 			c.purge(ctx, r)
 			if ctx.Err() != nil {
 				return ctx.Err()

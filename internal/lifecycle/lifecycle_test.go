@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"os"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,6 +40,7 @@ type world struct {
 	await bool          // one runs
 
 	listing func(path string) // is called before each list
+	reading func(path string) // is called before each read; nil: nothing is
 }
 
 // time is the world's.
@@ -113,6 +116,13 @@ func (c commanding) Post(ctx context.Context, path, version string, body, into a
 	return c.Cloud.Post(ctx, path, version, body, into)
 }
 
+func (c commanding) Get(ctx context.Context, path, version string, into any) (bool, error) {
+	if c.w.reading != nil {
+		c.w.reading(path)
+	}
+	return c.Cloud.Get(ctx, path, version, into)
+}
+
 func (c commanding) List(ctx context.Context, path, version string, query url.Values) ([]json.RawMessage, error) {
 	if c.w.listing != nil {
 		c.w.listing(path)
@@ -164,6 +174,7 @@ func TestAClusterIsMadeOnceAndTakenDownByName(t *testing.T) {
 			if first.PEM == "" {
 				t.Error("the first door has no key")
 			}
+			w.rolesNamed(w.said)
 			t.Log(strings.Join(w.said, "\n"))
 			changes, err := w.Diff(t.Context())
 			w.must(err)
@@ -185,6 +196,12 @@ func TestAClusterIsMadeOnceAndTakenDownByName(t *testing.T) {
 			}
 			w.said = nil
 			w.must(w.Down(t.Context(), d))
+			w.rolesNamed(w.said)
+			for n := range d.Goes { // what down lists is what it deletes
+				if !slices.Contains(w.said, d.Says(d.Goes[n])+" is deleted") {
+					t.Errorf("%s is not told as deleted", d.Says(d.Goes[n]))
+				}
+			}
 			t.Log(strings.Join(w.said, "\n"))
 			if d, err = w.Demolish(t.Context()); err != nil || len(d.Goes) > 0 {
 				t.Errorf("after down there is %v, %v", d.Goes, err)
@@ -202,6 +219,24 @@ func TestAClusterIsMadeOnceAndTakenDownByName(t *testing.T) {
 	}
 }
 
+// rolesNamed wants each role and its assignments told with a name: their own are GUIDs.
+func (w *world) rolesNamed(lines []string) {
+	w.Helper()
+	named := regexp.MustCompile(`^role(Definitions|Assignments) [0-9a-f-]{36} \((sluice( [a-z]+ \w+)?|Network Contributor|` +
+		`Virtual Machine Contributor|Key Vault Secrets User|Managed Identity Operator|Storage Account Contributor|Reader)\) is `)
+	n := 0
+	for _, line := range lines {
+		if strings.HasPrefix(line, "role") {
+			if n++; !named.MatchString(line) {
+				w.Errorf("its role has no name: %s", line)
+			}
+		}
+	}
+	if n < 3 {
+		w.Errorf("%d roles are told", n)
+	}
+}
+
 // TestWhatIsWrongIsSaidBeforeAnythingIsMade breaks one thing at a time, and wants the check that names it.
 func TestWhatIsWrongIsSaidBeforeAnythingIsMade(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -215,6 +250,18 @@ func TestWhatIsWrongIsSaidBeforeAnythingIsMade(t *testing.T) {
 		"the quota is used up": {
 			func(w *world) { w.sim.Quota = map[string]int{"cores": 3} },
 			"quota of cores in westeurope: 0 of 3 cores are in use, and 6 more are needed",
+		},
+		"the region does not exist": {
+			func(w *world) { w.File.Region = "atlantis" },
+			"Azure has no region atlantis for this subscription",
+		},
+		"the region is a slip": {
+			func(w *world) { w.File.Region = "westeuropa" },
+			"Azure has no region westeuropa",
+		},
+		"the region is a continent": {
+			func(w *world) { w.File.Region = "europe" },
+			"Azure has no region europe",
 		},
 		"the rights are a reader's": {
 			func(w *world) { w.reader() },

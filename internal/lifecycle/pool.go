@@ -25,6 +25,7 @@ type Scaled struct {
 
 	pool clusterfile.Pool
 	tags map[string]string
+	etag string // that of every write so far
 }
 
 // Pool reads a pool's scale set by the pool's name, of a pool that the file has no more as well; false where there is none.
@@ -38,6 +39,7 @@ func (c *Cluster) Pool(ctx context.Context, name string) (*Scaled, bool, error) 
 		Properties struct {
 			Mode string `json:"orchestrationMode"`
 		} `json:"properties"`
+		ETag string `json:"etag"`
 	}
 	found, err := c.Cloud.Get(ctx, c.scaleSet(&p), computeVersion, &set)
 	if err != nil || !found {
@@ -50,7 +52,7 @@ func (c *Cluster) Pool(ctx context.Context, name string) (*Scaled, bool, error) 
 	if set.Properties.Mode == "Flexible" {
 		p.Orchestration = clusterfile.Flexible
 	}
-	return &Scaled{Min: set.Tags[tagMin], Max: set.Tags[tagMax], Capacity: set.SKU.Capacity, pool: p, tags: set.Tags}, true, nil
+	return &Scaled{Min: set.Tags[tagMin], Max: set.Tags[tagMax], Capacity: set.SKU.Capacity, pool: p, tags: set.Tags, etag: set.ETag}, true, nil
 }
 
 // Limit writes a pool's min and max where the running sluice reads them: on the scale set. Its capacity stays: adding and removing is sluice's.
@@ -69,6 +71,9 @@ func (c *Cluster) Limit(ctx context.Context, s *Scaled, least, most int) error {
 
 // ErrNotEmpty is that a pool still has machines.
 var ErrNotEmpty = errors.New("it has machines")
+
+// errWritten is that a scale set is no more what it was when its machines were listed.
+var errWritten = errors.New("somebody has written it meanwhile")
 
 // Retiring is how [Cluster.Retire] waits.
 type Retiring struct {
@@ -102,7 +107,9 @@ func (c *Cluster) Retire(ctx context.Context, name string, how Retiring) error {
 			return err
 		}
 		if left == 0 {
-			return c.deleteEmpty(ctx, name)
+			if err := c.deleteEmpty(ctx, name); !errors.Is(err, errWritten) || how.Now().Sub(began) >= how.For {
+				return err
+			}
 		}
 		if left != last {
 			c.Say(fmt.Sprintf("pool %s has %s left", name, Machines(left)))
@@ -166,25 +173,32 @@ func (c *Cluster) machinesLeft(ctx context.Context, name string) (int, error) {
 	return max(len(all), s.Capacity), nil
 }
 
-// deleteEmpty deletes a pool's scale set, which Azure would do with its machines as well: so it looks once more right before. With max 0 sluice adds none
-// meanwhile. Beside down nothing else deletes a scale set.
+// deleteEmpty deletes a pool's scale set, which Azure would do with its machines as well. With max 0 sluice adds none, but a person may. Azure's
+// deletion of a scale set takes no If-Match (Compute 2024-07-01), so that the last request before it reads the set once more: it must be what it was
+// before its machines were listed. Beside down nothing else deletes a scale set.
 func (c *Cluster) deleteEmpty(ctx context.Context, name string) error {
-	s, found, err := c.Pool(ctx, name)
+	before, found, err := c.Pool(ctx, name)
 	if err != nil || !found {
 		return err
 	}
-	set := c.File.ScaleSet(&s.pool)
-	if s.Max != "0" {
-		return fmt.Errorf("scale set %s is not deleted: somebody has set its max to %s meanwhile", set, s.Max)
-	}
-	left, err := c.machinesLeft(ctx, name)
+	set := c.File.ScaleSet(&before.pool)
+	all, err := c.machinesOf(ctx, &before.pool)
 	if err != nil {
 		return err
 	}
-	if left > 0 {
-		return fmt.Errorf("scale set %s is not deleted: %w (%d)", set, ErrNotEmpty, left)
+	now, found, err := c.Pool(ctx, name)
+	if err != nil || !found {
+		return err
 	}
-	if err := c.Cloud.Delete(ctx, c.scaleSet(&s.pool), computeVersion); err != nil {
+	switch left := max(len(all), now.Capacity); {
+	case left > 0:
+		return fmt.Errorf("scale set %s is not deleted: %w (%d)", set, ErrNotEmpty, left)
+	case now.Max != "0":
+		return fmt.Errorf("scale set %s is not deleted: somebody has set its max to %s meanwhile", set, now.Max)
+	case now.etag != before.etag:
+		return fmt.Errorf("scale set %s is not deleted: %w; run the command again", set, errWritten)
+	}
+	if err := c.Cloud.Delete(ctx, c.scaleSet(&now.pool), computeVersion); err != nil {
 		return fmt.Errorf("scale set %s is not deleted: %w", set, err)
 	}
 	c.Say("scale set " + set + " was empty, and is deleted")

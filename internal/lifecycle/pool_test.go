@@ -86,6 +86,13 @@ func TestAPoolGoesOnceSluiceHasEmptiedIt(t *testing.T) {
 	}
 }
 
+// ask writes the capacity of pool agents, as a person may.
+func (w *world) ask(n int) {
+	w.Helper()
+	sku := map[string]any{"name": "Standard_D4s_v5", "capacity": n}
+	w.must(w.Cloud.Patch(w.Context(), w.set("agents"), computeVersion, map[string]any{"sku": sku}))
+}
+
 // TestAScaleSetWithMachinesIsNeverDeleted waits in vain, and has machines come while nobody looks.
 func TestAScaleSetWithMachinesIsNeverDeleted(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -98,7 +105,18 @@ func TestAScaleSetWithMachinesIsNeverDeleted(t *testing.T) {
 			case 2:
 				w.remove("agents")
 			case 4: // the one right before the deletion
-				w.must(w.Cloud.Patch(w.Context(), w.set("agents"), computeVersion, map[string]any{"sku": map[string]any{"name": "Standard_D4s_v5", "capacity": 1}}))
+				w.ask(1)
+			}
+		}, "it has machines (1)"},
+		"one is asked for after the last list": {func(w *world, list int) {
+			if list == 2 {
+				w.remove("agents")
+			}
+			if list >= 4 {
+				w.reading = func(path string) { // the look right before the deletion
+					w.reading = nil
+					w.ask(1)
+				}
 			}
 		}, "it has machines (1)"},
 		"somebody gives it a max again": {func(w *world, list int) {
@@ -131,6 +149,34 @@ func TestAScaleSetWithMachinesIsNeverDeleted(t *testing.T) {
 				t.Errorf("it is told %d times that sluice cannot be asked", n)
 			}
 		})
+	}
+}
+
+// TestAWriteBetweenTheLastTwoLooksPutsTheDeletionOff writes a tag while the machines are listed: it is the next look that deletes.
+func TestAWriteBetweenTheLastTwoLooksPutsTheDeletionOff(t *testing.T) {
+	for wait, want := range map[time.Duration]string{0: "somebody has written it meanwhile; run the command again", time.Hour: ""} {
+		w := newWorld(t, "k3s")
+		w.up()
+		w.remove("agents")
+		w.ask(0)
+		lists := 0
+		w.listing = func(path string) {
+			if !strings.HasSuffix(path, "/render-agents/virtualMachines") {
+				return
+			}
+			if lists++; lists == 2 {
+				tags, _ := w.there("agents")
+				tags["note"] = "mine"
+				w.must(w.Cloud.Patch(w.Context(), w.set("agents"), computeVersion, map[string]any{"tags": tags}))
+			}
+		}
+		err := w.Retire(t.Context(), "agents", w.retiring(wait, func(func(string) bool) (int, error) { return 0, nil }))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v, want %q", err, want)
+		}
+		if _, found := w.there("agents"); found != (want != "") {
+			t.Errorf("after %s the scale set is there: %t", wait, found)
+		}
 	}
 }
 

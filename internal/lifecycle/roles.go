@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,15 +52,41 @@ func (c *Cluster) assignments(ctx context.Context) (all []Resource, err error) {
 	return all, nil
 }
 
-// assigned is a role assignment; "" for its principal where it is not there.
-func (c *Cluster) assigned(ctx context.Context, r Resource) (principal string, err error) {
-	var a struct {
-		Properties struct {
-			Principal string `json:"principalId"`
-		} `json:"properties"`
+// right is a role assignment or definition as Azure has it. Its own name is a GUID, which tells nobody anything.
+type right struct {
+	Properties struct {
+		Principal  string `json:"principalId"`
+		Definition string `json:"roleDefinitionId"`
+		About      string `json:"description"` // of an assignment: the role, as the template says it
+		Name       string `json:"roleName"`    // of a definition
+	} `json:"properties"`
+}
+
+// role is the name of the role; "" where it is not known.
+func (r *right) role() string {
+	return cmp.Or(r.Properties.Name, render.RoleName(r.Properties.Definition), r.Properties.About)
+}
+
+// says is a resource with the name of its role, where it has one.
+func says(r Resource, role string) string {
+	if role == "" {
+		return r.String()
 	}
-	_, err = c.Cloud.Get(ctx, r.ID, rightsVersion, &a)
-	return a.Properties.Principal, err
+	return r.String() + " (" + role + ")"
+}
+
+// named is the same of what was just made. Where Azure does not answer, its id has to do.
+func (c *Cluster) named(ctx context.Context, r Resource) string {
+	if !r.isRight() {
+		return r.String()
+	}
+	var of right
+	_, _ = c.Cloud.Get(ctx, r.ID, rightsVersion, &of)
+	return says(r, of.role())
+}
+
+func (r Resource) isRight() bool {
+	return strings.HasPrefix(strings.ToLower(r.Kind()), "microsoft.authorization/")
 }
 
 // principal is who the server is, or will be; "" where that is not known before it is made. Not settled means that the server that is there is somebody
@@ -102,17 +129,18 @@ func (c *Cluster) takeBack(ctx context.Context) error {
 		return err
 	}
 	for _, r := range all {
-		of, err := c.assigned(ctx, r)
-		if err != nil {
+		var a right
+		if _, err := c.Cloud.Get(ctx, r.ID, rightsVersion, &a); err != nil {
 			return err
 		}
-		if of == "" || strings.EqualFold(of, now) {
+		of, what := a.Properties.Principal, says(r, a.role())
+		if of == "" || strings.EqualFold(of, now) { // "": it is not there
 			continue
 		}
 		if err := c.Cloud.Delete(ctx, r.ID, r.version()); err != nil {
-			return fmt.Errorf("%s of identity %s, which is the server's no more, is not deleted: %w", r, of, err)
+			return fmt.Errorf("%s of identity %s, which is the server's no more, is not deleted: %w", what, of, err)
 		}
-		c.Say(fmt.Sprintf("%s of identity %s, which is the server's no more, is deleted", r, of))
+		c.Say(fmt.Sprintf("%s of identity %s, which is the server's no more, is deleted", what, of))
 	}
 	return nil
 }

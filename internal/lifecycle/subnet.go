@@ -2,10 +2,14 @@ package lifecycle
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
+
+	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/internal/clusterfile"
 )
 
 // SubnetRange is the first IPv4 range of a subnet that is there.
@@ -66,8 +70,41 @@ func (c *Cluster) checkSubnet(ctx context.Context, _ []wanted, say func(Finding)
 	return nil
 }
 
-// checkRegion looks whether what is there of the cluster is in the file's region: nothing moves, and a deployment would fail halfway.
-func (c *Cluster) checkRegion(ctx context.Context, resources []wanted, say func(Finding)) error {
+// checkRegion looks whether Azure has the file's region. Where it has not, nothing can be asked about sizes and quota there.
+func (c *Cluster) checkRegion(ctx context.Context, say func(Finding)) (there bool, err error) {
+	raw, err := c.Cloud.List(ctx, c.subscription()+"/locations", subscriptionsVersion, nil)
+	if cloud.KindOf(err) == cloud.Unauthorized {
+		return true, nil // for all that is known: each later check says so where it is not
+	}
+	if err != nil {
+		return false, err
+	}
+	var names []string
+	for _, one := range raw {
+		var l struct {
+			Name string `json:"name"`
+			Is   struct {
+				Kind string `json:"regionType"`
+			} `json:"metadata"`
+		}
+		if json.Unmarshal(one, &l) == nil && l.Is.Kind != "Logical" { // such as europe, in which nothing can be made
+			names = append(names, l.Name)
+		}
+	}
+	if slices.Contains(names, c.File.Region) {
+		return true, nil
+	}
+	f := Finding{Check: "region", Wrong: "Azure has no region " + c.File.Region + " for this subscription"}
+	f.Remedy = "az account list-locations --output table lists those that there are"
+	if near := clusterfile.Nearest(c.File.Region, names); near != "" {
+		f.Remedy = "did you mean " + near + "?"
+	}
+	say(f)
+	return false, nil
+}
+
+// checkPlace looks whether what is there of the cluster is in the file's region: nothing moves, and a deployment would fail halfway.
+func (c *Cluster) checkPlace(ctx context.Context, resources []wanted, say func(Finding)) error {
 	all, err := c.listingOf(ctx, c.File.ResourceGroup)
 	if err != nil {
 		return err
@@ -82,8 +119,8 @@ func (c *Cluster) checkRegion(ctx context.Context, resources []wanted, say func(
 			continue
 		}
 		say(Finding{
-			"region", fmt.Sprintf("%s is in %s, and the file says %s", about, at, c.File.Region),
-			"a cluster does not move: set region to " + at + ", or take another name for a new cluster",
+			Check: "region", Wrong: fmt.Sprintf("%s is in %s, and the file says %s", about, at, c.File.Region),
+			Remedy: "a cluster does not move: set region to " + at + ", or take another name for a new cluster",
 		})
 		return nil
 	}

@@ -20,7 +20,7 @@ func (c *Cluster) checkNames(ctx context.Context, resources []wanted, say func(F
 		if other := tags[render.ClusterTag]; other != "" {
 			owner = "is of cluster " + other
 		}
-		say(Finding{"names", what + " is there already and " + owner, remedy})
+		say(Finding{Check: "names", Wrong: what + " is there already and " + owner, Remedy: remedy})
 	}
 	held := map[string]map[string]listed{} // by group, what is there by kind and name
 	for _, w := range resources {

@@ -197,7 +197,7 @@ func (c *Cluster) follow(ctx context.Context) error {
 			about := Resource{s.Properties.Target.ID}
 			switch s.Properties.State {
 			case "Succeeded":
-				c.Say(about.String() + " is ready")
+				c.Say(c.named(ctx, about) + " is ready")
 			case "Failed", "Canceled":
 				why := problem{Code: s.Properties.State}
 				if m := s.Properties.Message; m != nil && m.Error != nil {

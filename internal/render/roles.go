@@ -23,6 +23,19 @@ var (
 	storageAccountContributor = role{"Storage Account Contributor", "17d1049b-9a84-46fb-8f53-869881c3d3ab"}
 )
 
+// RoleName is the name of one of Azure's own roles that a template gives, by the id of its definition; "" for any other.
+func RoleName(id string) string {
+	all := []role{
+		keyVaultSecretsUser, managedIdentityOperator, networkContributor, reader, virtualMachineContributor, storageAccountContributor,
+	}
+	for _, r := range all {
+		if strings.EqualFold(r.id, id[strings.LastIndexByte(id, '/')+1:]) {
+			return r.name
+		}
+	}
+	return ""
+}
+
 // actions are those of deploy/azure-role.json. The right to assign identities goes: no pool of a cluster file has one, and whoever has the right runs code
 // under every identity within reach.
 func actions() (all []string) {
