@@ -3,37 +3,47 @@ package certify
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
 // The addresses of those who say most of the facts.
 const (
 	restErrors  = "https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/common-deployment-errors"
+	quotaErrors = "https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/error-resource-quota"
 	armLimits   = "https://learn.microsoft.com/azure/azure-resource-manager/management/request-limits-and-throttling"
 	vmLimits    = "https://learn.microsoft.com/azure/virtual-machines/compute-throttling-limits"
 	asyncCalls  = "https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations"
 	setAPI      = "https://learn.microsoft.com/rest/api/compute/virtual-machine-scale-sets"
-	instanceAPI = "https://learn.microsoft.com/rest/api/compute/virtual-machine-scale-set-vms"
+	instanceIDs = "https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-instance-ids"
+	scaleIn     = "https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-scale-in-policy"
+	useSpot     = "https://learn.microsoft.com/azure/virtual-machine-scale-sets/use-spot"
 	spotErrors  = "https://learn.microsoft.com/azure/virtual-machines/error-codes-spot"
+	events      = "https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events"
+	metadata    = "https://learn.microsoft.com/azure/virtual-machines/instance-metadata-service"
+	throttling  = "https://learn.microsoft.com/troubleshoot/azure/virtual-machines/troubleshooting-throttling-errors"
+	modes       = "https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-orchestration-modes"
+	sdk         = "https://pkg.go.dev/github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7#"
 )
 
 // answerProbes ask for nothing to be made.
 var answerProbes = []Probe{
 	{
-		Name: "refusals-bear-a-code", Source: restErrors, Promises: []string{"S-21", "S-33"},
-		Fact: "A refusal has its code in the body's error.code, and the same in the header x-ms-error-code.",
+		Name: "refusals-bear-a-code", Promises: []string{"S-21", "S-33"},
+		Source: "https://github.com/kubernetes-sigs/cluster-api-provider-azure/blob/main/docs/proposals/20210716-async-azure-resource-creation-deletion.md",
+		Fact:   "A refusal has its code in the body's error.code. A header x-ms-error-code, which may be missing, says the same.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			r, err := l.get(ctx, l.setPath("absent"), computeVersion)
 			if err != nil {
 				return Observation{}, err
 			}
 			header := r.Header.Get("X-Ms-Error-Code")
-			return seen(r.Status == http.StatusNotFound && r.code() == "ResourceNotFound" && header == r.code(),
+			return seen(r.Status == http.StatusNotFound && r.code() == "ResourceNotFound" && (header == "" || header == r.code()),
 				"status", r.Status, "code", r.code(), "header", header), nil
 		},
 	},
 	{
-		Name: "absent-group-is-named", Source: restErrors, Promises: []string{"S-21"},
+		Name: "absent-group-is-named", Source: "https://github.com/Azure/azure-powershell/issues/14556", Promises: []string{"S-21"},
 		Fact: "A scale set of a resource group that is not there answers 404 ResourceGroupNotFound.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			path := strings.Replace(l.setPath("absent"), "/"+l.ledger.Group+"/", "/"+l.ledger.Group+"-absent/", 1)
@@ -45,7 +55,7 @@ var answerProbes = []Probe{
 		},
 	},
 	{
-		Name: "usages-tell-quotas", Source: "https://learn.microsoft.com/rest/api/compute/usage/list", Promises: []string{"S-33"},
+		Name: "usages-tell-quotas", Source: quotaErrors, Promises: []string{"S-33"},
 		Fact: "A region's usages name cores, lowPriorityCores and the size's family, each with a limit and what is used.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			all, err := l.list(ctx, l.region("usages"), computeVersion)
@@ -78,7 +88,7 @@ var answerProbes = []Probe{
 	},
 	{
 		Name: "answers-tell-what-is-left", Source: armLimits, Promises: []string{"S-32"},
-		Fact: "Answers tell in headers x-ms-ratelimit-remaining-... how many requests are left.",
+		Fact: "Answers to reads tell in the header x-ms-ratelimit-remaining-subscription-reads how many the front door still takes.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			r, err := l.get(ctx, l.path("Microsoft.Compute/virtualMachineScaleSets"), computeVersion)
 			if err != nil {
@@ -90,7 +100,57 @@ var answerProbes = []Probe{
 					names = append(names, kind)
 				}
 			}
-			return seen(len(names) > 0, "headers", sorted(names)), nil
+			_, err = strconv.Atoi(r.Header.Get("X-Ms-Ratelimit-Remaining-Subscription-Reads"))
+			return seen(err == nil, "headers", sorted(names)), nil
+		},
+	},
+	{
+		Name: "compute-tells-what-is-left", Source: throttling, Promises: []string{"S-32"},
+		Fact: "Answers of Microsoft.Compute tell in the header x-ms-ratelimit-remaining-resource what is left, as names of policies with numbers.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			r, err := l.get(ctx, l.path("Microsoft.Compute/virtualMachineScaleSets"), computeVersion)
+			if err != nil {
+				return Observation{}, err
+			}
+			var policies []string
+			agrees := true
+			for _, rule := range strings.Split(strings.Join(r.Header.Values("X-Ms-Ratelimit-Remaining-Resource"), ","), ",") {
+				policy, left, _ := strings.Cut(strings.TrimSpace(rule), ";")
+				_, err := strconv.Atoi(left)
+				agrees = agrees && err == nil && strings.Contains(policy, "/")
+				policies = append(policies, lastPart(policy))
+			}
+			return seen(agrees, "policies", sorted(policies)), nil
+		},
+	},
+	{
+		Name: "unknown-operation-is-not-found", Source: unseen, Promises: []string{"S-32"},
+		Fact: "An operation that Azure does not know, or no longer, answers 404.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			r, err := l.get(ctx, l.region("operations/00000000-0000-4000-8000-000000000000"), computeVersion)
+			if err != nil {
+				return Observation{}, err
+			}
+			return seen(r.Status == http.StatusNotFound, "status", r.Status, "code", r.code()), nil
+		},
+	},
+	{
+		Name: "availability-set-has-no-capacity", Source: sdk + "AvailabilitySet", Promises: []string{"S-04", "S-06"},
+		Fact: "An availability set, which costs nothing, shows neither a capacity nor an entity tag.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			path := l.path("Microsoft.Compute/availabilitySets/available")
+			err := l.make(ctx, path, computeVersion, map[string]any{
+				"sku": map[string]string{"name": "Aligned"}, "properties": map[string]any{"platformFaultDomainCount": 2, "platformUpdateDomainCount": 5},
+			})
+			if err != nil {
+				return Observation{}, err
+			}
+			r, err := l.read(ctx, path, computeVersion)
+			if err != nil {
+				return Observation{}, err
+			}
+			capacity, tag := dig(r.body, "sku", "capacity") != nil, r.text("etag")+r.Header.Get("ETag") != ""
+			return seen(!capacity && !tag, "capacity", capacity, "entity tag", tag), nil
 		},
 	},
 	{
@@ -107,7 +167,7 @@ var answerProbes = []Probe{
 		},
 	},
 	{
-		Name: "deployments-end", Source: "https://learn.microsoft.com/rest/api/resources/deployments/create-or-update", Promises: []string{"S-40"},
+		Name: "deployments-end", Source: asyncCalls, Promises: []string{"S-40"},
 		Fact: "A new deployment answers 201 with the address of its operation, which ends as Succeeded.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			template := map[string]any{

@@ -119,7 +119,7 @@ var flexibleName = regexp.MustCompile(`^flexible_[0-9a-f]{8}$`)
 // flexibleProbes ask about scale sets of flexible kind.
 var flexibleProbes = []Probe{
 	{
-		Name: "flexible-machines-are-listed-by-filter", Source: "https://learn.microsoft.com/rest/api/compute/virtual-machines/list",
+		Name: "flexible-machines-are-listed-by-filter", Source: "https://github.com/Azure/azure-sdk-for-go/issues/19707",
 		Promises: []string{"S-01", "S-02"}, Needs: Flexible,
 		Fact: "The group's list of machines, filtered by a flexible set's id, shows its machines with their power state.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
@@ -136,14 +136,25 @@ var flexibleProbes = []Probe{
 		},
 	},
 	{
-		Name: "flexible-set-lists-no-instances", Source: unseen, Promises: []string{"S-02"}, Needs: Flexible,
-		Fact: "A flexible set refuses the list of instances that uniform sets have.",
+		Name: "flexible-instances-tell-no-states", Source: modes + "#list-scale-sets-vm-api-changes", Promises: []string{"S-02"}, Needs: Flexible,
+		Fact: "The list of instances that uniform sets have gives of a flexible set the names of its machines, and no power states.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
-			r, err := l.get(ctx, l.setPath(l.flexible.name)+"/virtualMachines", computeVersion)
+			r, err := l.get(ctx, l.setPath(l.flexible.name)+"/virtualMachines?$expand=instanceView", computeVersion)
 			if err != nil {
 				return Observation{}, err
 			}
-			return seen(!r.ok(), "status", r.Status, "code", r.code(), "machines", len(items(r.body, "value"))), nil
+			all, err := l.virtualMachines(ctx)
+			if err != nil {
+				return Observation{}, err
+			}
+			named, power := 0, ""
+			for _, v := range items(r.body, "value") {
+				power += machineOf(v).power
+				if slices.ContainsFunc(all, func(m any) bool { return strings.EqualFold(lastPart(text(m, "id")), lastPart(text(v, "id"))) }) {
+					named++
+				}
+			}
+			return seen(r.ok() && named == len(all) && power == "", "status", r.Status, "code", r.code(), "machines", len(all), "named", named, "power", power), nil
 		},
 	},
 	{
@@ -183,7 +194,7 @@ var flexibleProbes = []Probe{
 		},
 	},
 	{
-		Name: "flexible-machine-goes-by-name", Source: setAPI + "/delete-instances", Promises: []string{"S-10"}, Needs: Flexible,
+		Name: "flexible-machine-goes-by-name", Source: "https://github.com/Azure/azure-sdk-for-go/issues/19588", Promises: []string{"S-10"}, Needs: Flexible,
 		Fact: "A flexible set deletes a machine by its name for an id, which lowers the capacity.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			r, e, err := l.dropFlexible(ctx)
@@ -228,7 +239,7 @@ const mostReads = 60
 // limitProbes come last: they use up what others need.
 var limitProbes = []Probe{
 	{
-		Name: "too-many-reads-are-refused", Source: vmLimits, Promises: []string{"S-32"}, Needs: Set,
+		Name: "too-many-reads-are-refused", Source: throttling, Promises: []string{"S-32"}, Needs: Set,
 		Fact: "More reads of a scale set than its bucket holds are refused with 429, which tells when to come again and what is counted.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			for n := 1; n <= mostReads; n++ {

@@ -28,7 +28,7 @@ func (l *Lab) etag(ctx context.Context) (string, error) {
 // setProbes ask about a scale set without machines.
 var setProbes = []Probe{
 	{
-		Name: "entity-tag-in-body", Source: setAPI + "/get", Promises: []string{"S-04"}, Needs: Set,
+		Name: "entity-tag-in-body", Source: "https://github.com/kubernetes/autoscaler/pull/9783", Promises: []string{"S-04"}, Needs: Set,
 		Fact: "A scale set has its entity tag in the body, in a list the same as alone.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			alone, err := l.read(ctx, l.setPath(l.set.name), computeVersion)
@@ -78,7 +78,7 @@ var setProbes = []Probe{
 		},
 	},
 	{
-		Name: "entity-tag-guards-writes", Source: setAPI + "/update", Promises: []string{"S-04"}, Needs: Set,
+		Name: "entity-tag-guards-writes", Source: "https://github.com/kubernetes-sigs/cloud-provider-azure/issues/9728", Promises: []string{"S-04"}, Needs: Set,
 		Fact: "A write whose If-Match is not the present entity tag is answered 412, and changes nothing.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			old, err := l.etag(ctx)
@@ -104,7 +104,7 @@ var setProbes = []Probe{
 		},
 	},
 	{
-		Name: "tags-are-replaced", Source: setAPI + "/update", Promises: []string{"S-37"}, Needs: Set,
+		Name: "tags-are-replaced", Source: unseen, Promises: []string{"S-37"}, Needs: Set,
 		Fact: "A write of tags replaces all of them.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			for _, name := range []string{"former", "latter"} {
@@ -146,7 +146,7 @@ var setProbes = []Probe{
 		},
 	},
 	{
-		Name: "custom-data-stays-hidden", Source: "https://learn.microsoft.com/azure/virtual-machines/custom-data", Promises: []string{"S-04"}, Needs: Set,
+		Name: "custom-data-stays-hidden", Source: "https://github.com/hashicorp/terraform-provider-azurerm/issues/5371", Promises: []string{"S-04"}, Needs: Set,
 		Fact: "A read shows no custom data, so that whoever writes back what was read loses it.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			r, err := l.read(ctx, l.setPath(l.set.name), computeVersion)
