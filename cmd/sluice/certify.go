@@ -197,7 +197,7 @@ func interrupts(ctx context.Context, say func(string)) (second context.Context, 
 				cancel()
 				return
 			}
-			say("interrupted: what was made is removed; the next Ctrl-C ends at once and leaves it")
+			say("interrupted: removing what was made; the next Ctrl-C ends at once and leaves it")
 		}
 	}()
 	return second, func() { signal.Stop(signals); cancel() }

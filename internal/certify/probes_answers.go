@@ -154,7 +154,7 @@ var answerProbes = []Probe{
 		},
 	},
 	{
-		Name: "autoscale-settings-are-listed", Source: "https://learn.microsoft.com/rest/api/monitor/autoscale-settings/list-by-resource-group",
+		Name: "autoscale-settings-are-listed", Source: "https://learn.microsoft.com/rest/api/monitor/autoscale-settings",
 		Promises: []string{"S-36"},
 		Fact:     "The list of a group's autoscale settings is answered also where there is none.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {

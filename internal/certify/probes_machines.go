@@ -81,7 +81,7 @@ var machineProbes = []Probe{
 		},
 	},
 	{
-		Name: "started-machine-is-the-same", Source: unseen, Promises: []string{"S-14", "S-33"}, Needs: Machine,
+		Name: "started-machine-is-the-same", Source: unread, Promises: []string{"S-14", "S-33"}, Needs: Machine,
 		Fact: "A deallocated machine that is started runs again with the same id and vmId.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			m, err := l.one(ctx)
@@ -96,6 +96,31 @@ var machineProbes = []Probe{
 				return Observation{}, err
 			}
 			return seen(on.uid == m.uid && on.id == m.id && on.power == "running", "status", r.Status, "the same", on.uid == m.uid, "power", on.power), nil
+		},
+	},
+	{
+		Name: "forced-delete-goes-by-name", Source: setAPI + "/delete-instances", Promises: []string{"S-01", "S-10"}, Needs: Machine,
+		Fact: "A delete by name with forceDeletion is accepted like one without, and lowers the capacity.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			m, err := l.one(ctx)
+			if err != nil {
+				return Observation{}, err
+			}
+			before, err := l.capacity(ctx, l.set.name)
+			if err != nil {
+				return Observation{}, err
+			}
+			r, err := l.ask(ctx, http.MethodPost, l.setPath(l.set.name)+"/delete?forceDeletion=true", computeVersion, nil, map[string]any{"instanceIds": []string{m.id}})
+			if err != nil {
+				return Observation{}, err
+			}
+			e, err := l.follow(ctx, r)
+			if err != nil {
+				return Observation{}, err
+			}
+			after, err := l.capacity(ctx, l.set.name)
+			return seen(r.ok() && e.last == "Succeeded" && after == before-1, "status", r.Status, "code", r.code(), "end", e.last, "after", seconds(e.took),
+				"capacity", fmt.Sprintf("%d, was %d", after, before)), err
 		},
 	},
 	{

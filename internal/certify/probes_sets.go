@@ -158,8 +158,7 @@ var setProbes = []Probe{
 		},
 	},
 	{
-		Name: "names-in-any-case", Source: "https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules",
-		Promises: []string{"S-12"}, Needs: Set,
+		Name: "names-in-any-case", Source: unread, Promises: []string{"S-12"}, Needs: Set,
 		Fact: "A path in other letter case leads to the same resource.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			group := l.ledger.Group
