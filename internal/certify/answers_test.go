@@ -2,6 +2,7 @@ package certify_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
@@ -53,6 +54,26 @@ func instead(method, words string, status int, body string) between {
 	}
 }
 
+// withoutDeleting leaves machines that are being deleted out of the list of the uniform set.
+func withoutDeleting(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	resp, err := next.RoundTrip(r)
+	if err != nil || !about(r, http.MethodGet, "/uniform/virtualMachines?") {
+		return resp, err
+	}
+	var list struct {
+		Value []map[string]any `json:"value"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&list); err != nil {
+		return nil, err
+	}
+	list.Value = slices.DeleteFunc(list.Value, func(m map[string]any) bool {
+		return m["properties"].(map[string]any)["provisioningState"] == "Deleting"
+	})
+	raw, err := json.Marshal(list)
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(raw)), -1
+	return resp, err
+}
+
 func about(r *http.Request, method, words string) bool {
 	all := strings.Fields(words)
 	return r.Method == method && !slices.ContainsFunc(all, func(word string) bool { return !strings.Contains(r.URL.RequestURI(), word) })
@@ -88,6 +109,7 @@ func TestAnotherAnswerIsADifference(t *testing.T) {
 		"growth-is-an-operation":                 answer("GET", "operations/", "InProgress", "Running"),
 		"growing-set-is-busy":                    answer("GET", "/uniform?", `"Updating"`, `"Succeeded"`),
 		"machine-is-named-by-its-id":             answer("GET", "/uniform/virtualMachines", `"computerName":"certify0`, `"computerName":"certify-`),
+		"deleted-machine-is-shown-leaving":       withoutDeleting,
 		"new-model-reaches-new-machines":         answer("GET", "/uniform/virtualMachines", `"latestModelApplied":false`, `"latestModelApplied":true`),
 		"started-machine-is-the-same":            after("/start", answer("GET", "/uniform/virtualMachines", `"vmId":"`, `"vmId":"0`)),
 		"flexible-instances-tell-no-states":      instead("GET", "/flexible/virtualMachines", 400, `{"error":{"code":"BadRequest"}}`),

@@ -242,8 +242,11 @@ var removalProbes = []Probe{
 			if err != nil {
 				return Observation{}, err
 			}
-			if r.shown == "" {
-				return Observation{}, errLate
+			if r.shown == "" { // it was looked for while it went, or too late
+				if len(r.lowered) == 0 || r.lowered[0].after >= r.end.took {
+					return Observation{}, errLate
+				}
+				r.shown = "not listed"
 			}
 			after, is, late := when(r.left)
 			if late != nil {
