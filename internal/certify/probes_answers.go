@@ -10,6 +10,7 @@ import (
 // The addresses of those who say most of the facts.
 const (
 	restErrors  = "https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/common-deployment-errors"
+	absentGroup = "https://github.com/Azure/azure-powershell/issues/14556"
 	quotaErrors = "https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/error-resource-quota"
 	armLimits   = "https://learn.microsoft.com/azure/azure-resource-manager/management/request-limits-and-throttling"
 	vmLimits    = "https://learn.microsoft.com/azure/virtual-machines/compute-throttling-limits"
@@ -29,9 +30,8 @@ const (
 // answerProbes ask for nothing to be made.
 var answerProbes = []Probe{
 	{
-		Name: "refusals-bear-a-code", Promises: []string{"S-21", "S-33"},
-		Source: "https://github.com/kubernetes-sigs/cluster-api-provider-azure/blob/main/docs/proposals/20210716-async-azure-resource-creation-deletion.md",
-		Fact:   "A refusal has its code in the body's error.code. A header x-ms-error-code, which may be missing, says the same.",
+		Name: "refusals-bear-a-code", Source: absentGroup, Promises: []string{"S-21", "S-33"},
+		Fact: "A refusal has its code in the body's error.code. A header x-ms-error-code, which may be missing, says the same.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			r, err := l.get(ctx, l.setPath("absent"), computeVersion)
 			if err != nil {
@@ -43,7 +43,7 @@ var answerProbes = []Probe{
 		},
 	},
 	{
-		Name: "absent-group-is-named", Source: "https://github.com/Azure/azure-powershell/issues/14556", Promises: []string{"S-21"},
+		Name: "absent-group-is-named", Source: absentGroup, Promises: []string{"S-21"},
 		Fact: "A scale set of a resource group that is not there answers 404 ResourceGroupNotFound.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			path := strings.Replace(l.setPath("absent"), "/"+l.ledger.Group+"/", "/"+l.ledger.Group+"-absent/", 1)
@@ -75,7 +75,7 @@ var answerProbes = []Probe{
 	},
 	{
 		Name: "sizes-tell-what-they-have", Source: "https://learn.microsoft.com/rest/api/compute/resource-skus/list", Promises: []string{"S-34"},
-		Fact: "The list of a region's sizes tells of each its vCPUs, memory, data disks, architecture and whether it is sold as spot.",
+		Fact: "The list of a region's sizes shows the vCPUs, memory, data disks and architecture of each, and whether it is sold as spot.",
 		Run: func(_ context.Context, l *Lab) (Observation, error) {
 			var lacks []string
 			for _, name := range []string{"vCPUs", "MemoryGB", "MaxDataDiskCount", "CpuArchitectureType", "LowPriorityCapable"} {
@@ -125,7 +125,7 @@ var answerProbes = []Probe{
 	},
 	{
 		Name: "unknown-operation-is-not-found", Source: unseen, Promises: []string{"S-32"},
-		Fact: "An operation that Azure does not know, or no longer, answers 404.",
+		Fact: "An operation that Azure does not know answers 404.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			r, err := l.get(ctx, l.region("operations/00000000-0000-4000-8000-000000000000"), computeVersion)
 			if err != nil {
@@ -154,9 +154,8 @@ var answerProbes = []Probe{
 		},
 	},
 	{
-		Name: "autoscale-settings-are-listed", Source: "https://learn.microsoft.com/rest/api/monitor/autoscale-settings",
-		Promises: []string{"S-36"},
-		Fact:     "The list of a group's autoscale settings is answered also where there is none.",
+		Name: "autoscale-settings-are-listed", Source: unseen, Promises: []string{"S-36"},
+		Fact: "The list of a group's autoscale settings is answered also where there is none.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			r, err := l.get(ctx, l.path("microsoft.insights/autoscalesettings"), "2022-10-01")
 			if err != nil {

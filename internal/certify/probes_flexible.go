@@ -137,7 +137,7 @@ var flexibleProbes = []Probe{
 	},
 	{
 		Name: "flexible-instances-tell-no-states", Source: modes + "#list-scale-sets-vm-api-changes", Promises: []string{"S-02"}, Needs: Flexible,
-		Fact: "The list of instances that uniform sets have gives of a flexible set the names of its machines, and no power states.",
+		Fact: "The instance list of a flexible set names its machines, and shows no power states.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			r, err := l.get(ctx, l.setPath(l.flexible.name)+"/virtualMachines?$expand=instanceView", computeVersion)
 			if err != nil {

@@ -133,7 +133,7 @@ var growthProbes = []Probe{
 	},
 	{
 		Name: "interfaces-tell-addresses", Source: unread, Promises: []string{"S-12"}, Needs: Machine,
-		Fact: "The list of a set's interfaces tells of each machine its private address.",
+		Fact: "The list of a set's interfaces shows the private address of each machine.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			all, err := l.list(ctx, l.setPath(l.set.name)+"/networkInterfaces", vmNICVersion)
 			told := 0

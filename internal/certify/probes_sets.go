@@ -28,8 +28,8 @@ func (l *Lab) etag(ctx context.Context) (string, error) {
 // setProbes ask about a scale set without machines.
 var setProbes = []Probe{
 	{
-		Name: "entity-tag-in-body", Source: "https://github.com/kubernetes/autoscaler/pull/9783", Promises: []string{"S-04"}, Needs: Set,
-		Fact: "A scale set has its entity tag in the body, in a list the same as alone.",
+		Name: "entity-tag-in-body", Source: sdk + "VirtualMachineScaleSet", Promises: []string{"S-04"}, Needs: Set,
+		Fact: "A scale set shows its entity tag in the body, alone and in a list.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			alone, err := l.read(ctx, l.setPath(l.set.name), computeVersion)
 			if err != nil {
@@ -119,6 +119,18 @@ var setProbes = []Probe{
 			}
 			former, latter := r.text("tags", "former") != "", r.text("tags", "latter") != ""
 			return seen(!former && latter, "the former", former, "the latter", latter), nil
+		},
+	},
+	{
+		Name: "tag-names-have-no-slash", Source: "https://learn.microsoft.com/azure/azure-resource-manager/management/tag-resources#limitations",
+		Promises: []string{"S-21"}, Needs: Set,
+		Fact: "A tag whose name has a slash is refused with 400, so that labels and taints are written otherwise in tags.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			r, err := l.retag(ctx, nil, map[string]string{"a/slash": "no"})
+			if err != nil {
+				return Observation{}, err
+			}
+			return seen(r.Status == http.StatusBadRequest, "status", r.Status, "code", r.code()), nil
 		},
 	},
 	{
