@@ -23,6 +23,17 @@ func NotProbedFacts() []NotProbed {
 			"A machine of an availability set is a virtual machine that names it, made by a deployment of its own, and deleted alone.", modes,
 			"Azure takes no spot machine into one (AzureSpotVMNotSupportedInAvailabilitySet), and a run makes spot ones",
 		},
+		{
+			"Azure takes an agreement to an event as often as it comes.", unread,
+			"the machine would go before its boot log has told of the event",
+		},
+		{"A spot set with spotRestorePolicy makes evicted machines again on its own.", useSpot, needsAzure},
+		{"Automatic upgrades, repairs and rebalancing restart, replace or delete machines on their own.", unread, needsAzure},
+		{
+			"The metadata service refuses more than five requests a second with 429, and answers 410 while it is being updated.", unread,
+			"a refused machine would not hear of its eviction",
+		},
+		{"A run command gives back at most 4,096 bytes of what its script prints.", unread, "a run asks its machines nothing but their boot log"},
 		{"A disk names its machine in managedBy for a while after it was detached.", unseen, "it needs a second disk and minutes of its own"},
 		{
 			"A resource group holds 800 deployments.", "https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/deployment-quota-exceeded",

@@ -183,4 +183,36 @@ var answerProbes = []Probe{
 			return seen(r.Status == http.StatusCreated && operation && e.last == "Succeeded", "status", r.Status, "operation", operation, "end", e.last), err
 		},
 	},
+	{
+		Name: "deployments-give-their-template", Source: unread, Promises: []string{"S-06", "S-40"},
+		Fact: "A deployment gives the template that it was made of, and the parameters, so that it can be made again.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			path := l.path("Microsoft.Resources/deployments/given")
+			template := map[string]any{
+				"$schema":        "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#",
+				"contentVersion": "1.0.0.0", "parameters": map[string]any{"count": map[string]string{"type": "int"}}, "resources": []any{},
+			}
+			r, err := l.ask(ctx, http.MethodPut, path, groupsVersion, nil, map[string]any{"properties": map[string]any{
+				"mode": "Incremental", "template": template, "parameters": map[string]any{"count": map[string]int{"value": 3}},
+			}})
+			if r, err = l.must("deploy nothing", r, err); err != nil {
+				return Observation{}, err
+			}
+			if _, err := l.follow(ctx, r); err != nil {
+				return Observation{}, err
+			}
+			given, err := l.read(ctx, path, groupsVersion)
+			if err != nil {
+				return Observation{}, err
+			}
+			r, err = l.ask(ctx, http.MethodPost, path+"/exportTemplate", groupsVersion, nil, nil)
+			if err != nil {
+				return Observation{}, err
+			}
+			_, whole := dig(r.body, "template", "resources").([]any)
+			kind := r.text("template", "parameters", "count", "type")
+			count := number(given.body, "properties", "parameters", "count", "value")
+			return seen(r.ok() && whole && strings.EqualFold(kind, "int") && count == 3, "status", r.Status, "code", r.code(), "template", whole, "parameter", count), nil
+		},
+	},
 }

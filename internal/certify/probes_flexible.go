@@ -158,6 +158,24 @@ var flexibleProbes = []Probe{
 		},
 	},
 	{
+		Name: "states-are-listed-alone", Source: "https://learn.microsoft.com/azure/virtual-machines/states-billing", Promises: []string{"S-02", "S-38"}, Needs: Flexible,
+		Fact: "The subscription's list of machines shows with statusOnly the power state of each.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			mine, err := l.virtualMachines(ctx)
+			if err != nil {
+				return Observation{}, err
+			}
+			all, err := l.list(ctx, "/subscriptions/"+l.ledger.Subscription+"/providers/Microsoft.Compute/virtualMachines?statusOnly=true", computeVersion)
+			power := ""
+			for _, v := range all {
+				if len(mine) == 1 && strings.EqualFold(text(v, "id"), text(mine[0], "id")) {
+					power = machineOf(v).power
+				}
+			}
+			return seen(power == "running", "power", power), err
+		},
+	},
+	{
 		Name: "belongings-take-tags", Source: "https://learn.microsoft.com/azure/azure-resource-manager/management/tag-resources",
 		Promises: []string{"S-37"}, Needs: Flexible,
 		Fact: "A PATCH of tags alone is taken by the interface and the disk of a machine, and the disk names its machine.",
