@@ -116,6 +116,7 @@ func TestAnotherAnswerIsADifference(t *testing.T) {
 		"flexible-machines-are-listed-by-filter": answer("GET", "virtualMachines? filter=", "PowerState/", "Power/"),
 	} {
 		t.Run(probe, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, nil)
 			w.between, w.quiet = tc, true
 			record, left := w.run(t.Context())

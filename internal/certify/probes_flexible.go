@@ -139,7 +139,11 @@ var flexibleProbes = []Probe{
 		Name: "flexible-instances-tell-no-states", Source: modes + "#list-scale-sets-vm-api-changes", Promises: []string{"S-02"}, Needs: Flexible,
 		Fact: "The instance list of a flexible set names its machines, and shows no power states.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
-			r, err := l.get(ctx, l.setPath(l.flexible.name)+"/virtualMachines?$expand=instanceView", computeVersion)
+			path := l.setPath(l.flexible.name) + "/virtualMachines"
+			r, err := l.get(ctx, path+"?$expand=instanceView", computeVersion)
+			if err == nil && !r.ok() { // no states can be asked for: that is the fact as well
+				r, err = l.get(ctx, path, computeVersion)
+			}
 			if err != nil {
 				return Observation{}, err
 			}
