@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -258,8 +259,36 @@ var flexibleProbes = []Probe{
 // mostReads is how many reads of one scale set are tried to be refused: its bucket holds 36, as documented.
 const mostReads = 60
 
-// limitProbes come last: they use up what others need.
+// limitProbes come last: they use up what others need, time and requests.
 var limitProbes = []Probe{
+	{
+		Name: "forced-delete-goes-by-name", Source: setAPI + "/delete-instances", Promises: []string{"S-01", "S-10"}, Needs: Set,
+		Fact: "A delete by name with forceDeletion is accepted like one without, and lowers the capacity.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			if err := l.provideMachines(ctx, 1); err != nil {
+				return Observation{}, err
+			}
+			m, err := l.one(ctx)
+			if err != nil {
+				return Observation{}, err
+			}
+			before, err := l.capacity(ctx, l.set.name)
+			if err != nil {
+				return Observation{}, err
+			}
+			r, err := l.ask(ctx, http.MethodPost, l.setPath(l.set.name)+"/delete?forceDeletion=true", computeVersion, nil, map[string]any{"instanceIds": []string{m.id}})
+			if err != nil {
+				return Observation{}, err
+			}
+			e, err := l.follow(ctx, r)
+			if err != nil {
+				return Observation{}, err
+			}
+			after, err := l.capacity(ctx, l.set.name)
+			return seen(r.ok() && e.last == "Succeeded" && after == before-1, "status", r.Status, "code", r.code(), "end", e.last, "after", seconds(e.took),
+				"capacity", fmt.Sprintf("%d, was %d", after, before)), err
+		},
+	},
 	{
 		Name: "too-many-reads-are-refused", Source: throttling, Promises: []string{"S-32"}, Needs: Set,
 		Fact: "More reads of a scale set than its bucket holds are refused with 429, which tells when to come again and what is counted.",

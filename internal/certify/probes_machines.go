@@ -99,31 +99,6 @@ var machineProbes = []Probe{
 		},
 	},
 	{
-		Name: "forced-delete-goes-by-name", Source: setAPI + "/delete-instances", Promises: []string{"S-01", "S-10"}, Needs: Machine,
-		Fact: "A delete by name with forceDeletion is accepted like one without, and lowers the capacity.",
-		Run: func(ctx context.Context, l *Lab) (Observation, error) {
-			m, err := l.one(ctx)
-			if err != nil {
-				return Observation{}, err
-			}
-			before, err := l.capacity(ctx, l.set.name)
-			if err != nil {
-				return Observation{}, err
-			}
-			r, err := l.ask(ctx, http.MethodPost, l.setPath(l.set.name)+"/delete?forceDeletion=true", computeVersion, nil, map[string]any{"instanceIds": []string{m.id}})
-			if err != nil {
-				return Observation{}, err
-			}
-			e, err := l.follow(ctx, r)
-			if err != nil {
-				return Observation{}, err
-			}
-			after, err := l.capacity(ctx, l.set.name)
-			return seen(r.ok() && e.last == "Succeeded" && after == before-1, "status", r.Status, "code", r.code(), "end", e.last, "after", seconds(e.took),
-				"capacity", fmt.Sprintf("%d, was %d", after, before)), err
-		},
-	},
-	{
 		Name: "eviction-is-announced", Source: events, Promises: []string{"S-42"}, Needs: Machine,
 		Fact: "The metadata service of a spot machine announces its eviction as an event of type Preempt that names the machine.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
