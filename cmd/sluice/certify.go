@@ -174,7 +174,7 @@ func (c *certifier) tell(out io.Writer, p certify.Plan, only map[string]bool) {
 		cost = fmt.Sprintf("at most %.2f USD", usd)
 	}
 	_, _ = fmt.Fprintf(out, `probes    %d, at most %s; then what was made is removed
-makes     a resource group %s... in %s: a network without a way in, up to three scale sets
+makes     a resource group %s... in %s: a network without a way in, up to three scale sets, an empty availability set
 machines  at most two at a time, %s (%d vCPUs), spot, without a public address
 cost      %s
 record    %s; until all is removed, %s names what is there
@@ -197,7 +197,7 @@ func interrupts(ctx context.Context, say func(string)) (second context.Context, 
 				cancel()
 				return
 			}
-			say("interrupted: what was made is removed; the next Ctrl-C ends at once and leaves it")
+			say("interrupted: removing what was made; the next Ctrl-C ends at once and leaves it")
 		}
 	}()
 	return second, func() { signal.Stop(signals); cancel() }

@@ -3,6 +3,7 @@ package azuresim_test
 import (
 	"context"
 	"net/http"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -96,10 +97,25 @@ func TestAFlexibleSetShrinksByNameEitherWay(t *testing.T) {
 	}
 }
 
+// TestTheInstanceListOfAFlexibleSetNamesItsMachinesAlone follows Microsoft's page on orchestration modes: the list gives ids, and no states.
+func TestTheInstanceListOfAFlexibleSetNamesItsMachinesAlone(t *testing.T) {
+	a := newAzure(t)
+	a.agents(2, flexible)
+	body := a.plain(200, http.MethodGet, setPath+"/virtualMachines"+version+"&$expand=instanceView", "")
+	for _, m := range a.Machines() {
+		if name := path.Base(m.ID); !strings.Contains(body, `"instanceId":"`+name+`"`) {
+			t.Errorf("%s is not in %s", name, body)
+		}
+	}
+	if strings.Contains(body, "PowerState") || strings.Contains(body, "vmId") {
+		t.Errorf("it tells more than names: %s", body)
+	}
+}
+
 func TestAFlexibleSetRefusesWhatIsUniformOnly(t *testing.T) {
 	a := newAzure(t)
 	a.agents(1, flexible)
-	for _, path := range []string{"/instanceView", "/virtualMachines", "/virtualMachines/0", "/networkInterfaces"} {
+	for _, path := range []string{"/instanceView", "/virtualMachines/0", "/networkInterfaces"} {
 		body := a.plain(400, http.MethodGet, setPath+path+version, "")
 		if got := field(t, body, "error", "code"); got != "BadRequest" {
 			t.Errorf("%s: %s", path, body)

@@ -117,10 +117,34 @@ func (i *instance) view(now time.Time) instanceView {
 // sortable is a key for pages that sorts as the number does.
 func (b instanceBody) sortable() string { return fmt.Sprintf("%10s", b.InstanceID) }
 
+// namedInstance is an instance of a flexible scale set as the list of instances shows it: by its name alone.
+type namedInstance struct {
+	ID         string `json:"id"`
+	Name       string `json:"name"`
+	Type       string `json:"type"`
+	Location   string `json:"location"`
+	InstanceID string `json:"instanceId"`
+}
+
+func (b namedInstance) sortable() string { return strings.ToLower(b.InstanceID) }
+
+// listNames is the list of the instances of a flexible scale set, whose states stand in the list of virtual machines.
+func (q *request) listNames(ss *scaleSet) answer {
+	list := []namedInstance{}
+	for _, i := range ss.listed(q.now) {
+		name := i.name()
+		list = append(list, namedInstance{ss.id() + "/virtualMachines/" + name, name, setKind + "/virtualMachines", ss.location, name})
+	}
+	return page(q, list, namedInstance.sortable)
+}
+
 func listInstances(q *request) answer {
-	ss, p := q.uniformSet("virtualMachines.GET")
+	ss, p := q.scaleSet()
 	if p != nil {
 		return p.answer()
+	}
+	if ss.flexible() {
+		return q.listNames(ss)
 	}
 	wanted, p := q.instanceFilter()
 	if p != nil {

@@ -97,11 +97,19 @@ type write struct {
 	Properties map[string]any `json:"properties"`
 }
 
+// tagNeverHas are the characters that the name of a tag may not have.
+const tagNeverHas = `<>%&\?/`
+
 // readWrite decodes a write.
 func (q *request) readWrite() (write, *problem) {
 	var w write
 	if p := q.decode(&w); p != nil {
 		return w, p
+	}
+	for name := range w.Tags {
+		if strings.ContainsAny(name, tagNeverHas) {
+			return w, bad("InvalidTagNameCharacters", "The tag names '%s' have reserved characters '<,>,%%,&,\\,?,/' or control characters.", name)
+		}
 	}
 	if n := w.SKU; n != nil && n.Capacity != nil && (*n.Capacity < 0 || *n.Capacity > maxCapacity) {
 		return w, bad("InvalidParameter",

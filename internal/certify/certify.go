@@ -44,8 +44,11 @@ type Probe struct {
 	Run      func(context.Context, *Lab) (Observation, error) // an error: it could not be asked
 }
 
-// unseen is the source of a fact that somebody has concluded, and nobody has published.
-const unseen = "observed by nobody"
+// Sources without an address.
+const (
+	unseen = "observed by nobody"           // somebody has concluded it, and nobody has published it
+	unread = "documented; page not checked" // Azure's documentation is said to have it, and no page was read that does
+)
 
 // NotProbed is a fact that cannot be tried on purpose.
 type NotProbed struct{ Fact, Source, Why string }

@@ -2,6 +2,7 @@ package certify_test
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -10,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/smallstep/pkcs7"
 
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azure/config"
@@ -148,13 +151,34 @@ func (w *world) play(m azuresim.MachineState) {
 	b := w.boots[m.VMID]
 	if b == nil {
 		b = &boot{log: "[    0.000000] Linux\n\nsluice-certify: vmId " + ask("instance/compute/vmId?api-version=2021-02-01&format=text") +
-			"\n\nsluice-certify: name " + ask("instance/compute/name?api-version=2021-02-01&format=text") + "\n"}
+			"\n\nsluice-certify: name " + ask("instance/compute/name?api-version=2021-02-01&format=text") +
+			"\n\nsluice-certify: attested " + attested(w.T, ask("attested/document?api-version=2018-10-01&nonce=2718281828")) + "\n"}
 		w.boots[m.VMID] = b
 	}
 	if events := ask("scheduledevents?api-version=2020-07-01"); events != b.events {
 		b.events = events
 		b.log += "\nsluice-certify: events " + events + "\n"
 	}
+}
+
+// attested is what openssl makes of a signed document: who signed it, its nonce and its vmId.
+func attested(t *testing.T, document string) string {
+	t.Helper()
+	var d struct {
+		Signature []byte `json:"signature"`
+	}
+	if err := json.Unmarshal([]byte(document), &d); err != nil {
+		t.Fatal(err)
+	}
+	envelope, err := pkcs7.Parse(d.Signature)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var claims struct{ Nonce, VMID string }
+	if err := json.Unmarshal(envelope.Content, &claims); err != nil {
+		t.Fatal(err)
+	}
+	return envelope.Certificates[0].Subject.CommonName + " " + claims.Nonce + " " + claims.VMID
 }
 
 func (w *world) must(err error) {

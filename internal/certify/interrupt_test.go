@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -76,7 +77,10 @@ func TestInterruptedAnywhereNothingIsLeft(t *testing.T) {
 		}
 		for _, harsh := range []bool{false, true} {
 			tried++
-			interrupt(t, at, harsh, harsh != (at%2 == 0))
+			t.Run(fmt.Sprint(at, harsh), func(t *testing.T) {
+				t.Parallel()
+				interrupt(t, at, harsh, harsh != (at%2 == 0))
+			})
 		}
 	}
 	t.Logf("interrupted %d times", tried)

@@ -57,7 +57,9 @@ func TestEachProbeIsComplete(t *testing.T) {
 
 func sentence(s string) bool { return strings.HasSuffix(s, ".") && len(strings.Fields(s)) <= 30 }
 
-func source(s string) bool { return strings.HasPrefix(s, "https://") || s == "observed by nobody" }
+func source(s string) bool {
+	return strings.HasPrefix(s, "https://") || s == "observed by nobody" || s == "documented; page not checked"
+}
 
 // TestThePageOfAzureFactsIsCurrent keeps docs/reference/azure-facts.md, which is made here of the probes and the records, true.
 func TestThePageOfAzureFactsIsCurrent(t *testing.T) {
@@ -108,7 +110,9 @@ func pageOf(records []*certify.Record) string {
 	b.WriteString("# What sluice believes of Azure\n\nThis page is made by `go test ./internal/certify -run PageOfAzureFacts -update`. " +
 		"Every fact is tried on azuresim at each change. `sluice certify` tries it in a subscription of yours; " +
 		"its record, put into `internal/certify/records`, fills the last column.\n\n" +
-		"## Probes\n\n| probe | fact | source | leaning on it | azuresim | Azure |\n|---|---|---|---|---|---|\n")
+		"A fact is documented by Microsoft, or reported by somebody who saw it. \"Observed by nobody\" is what sluice concludes. " +
+		"What a link leads to was read, and holds the fact or the main part of it.\n\n" +
+		"## Probes\n\n| probe | fact | source | promises that lean on it | azuresim | Azure |\n|---|---|---|---|---|---|\n")
 	for _, p := range certify.Probes() {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | agrees | %s |\n", p.Name, p.Fact, cited(p.Source), strings.Join(p.Promises, ", "), inAzure(p.Name, records))
 	}
@@ -123,7 +127,11 @@ func cited(source string) string {
 	if !strings.HasPrefix(source, "https://") {
 		return source
 	}
-	return "[published](" + source + ")"
+	word := "documented"
+	if strings.HasPrefix(source, "https://github.com/") {
+		word = "reported"
+	}
+	return "[" + word + "](" + source + ")"
 }
 
 // inAzure is what the records of Azure itself saw of a probe.

@@ -3,37 +3,47 @@ package certify
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
 // The addresses of those who say most of the facts.
 const (
 	restErrors  = "https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/common-deployment-errors"
+	absentGroup = "https://github.com/Azure/azure-powershell/issues/14556"
+	quotaErrors = "https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/error-resource-quota"
 	armLimits   = "https://learn.microsoft.com/azure/azure-resource-manager/management/request-limits-and-throttling"
 	vmLimits    = "https://learn.microsoft.com/azure/virtual-machines/compute-throttling-limits"
 	asyncCalls  = "https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations"
 	setAPI      = "https://learn.microsoft.com/rest/api/compute/virtual-machine-scale-sets"
-	instanceAPI = "https://learn.microsoft.com/rest/api/compute/virtual-machine-scale-set-vms"
+	instanceIDs = "https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-instance-ids"
+	scaleIn     = "https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-scale-in-policy"
+	useSpot     = "https://learn.microsoft.com/azure/virtual-machine-scale-sets/use-spot"
 	spotErrors  = "https://learn.microsoft.com/azure/virtual-machines/error-codes-spot"
+	events      = "https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events"
+	metadata    = "https://learn.microsoft.com/azure/virtual-machines/instance-metadata-service"
+	throttling  = "https://learn.microsoft.com/troubleshoot/azure/virtual-machines/troubleshooting-throttling-errors"
+	modes       = "https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-orchestration-modes"
+	sdk         = "https://pkg.go.dev/github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7#"
 )
 
 // answerProbes ask for nothing to be made.
 var answerProbes = []Probe{
 	{
-		Name: "refusals-bear-a-code", Source: restErrors, Promises: []string{"S-21", "S-33"},
-		Fact: "A refusal has its code in the body's error.code, and the same in the header x-ms-error-code.",
+		Name: "refusals-bear-a-code", Source: absentGroup, Promises: []string{"S-21", "S-33"},
+		Fact: "A refusal has its code in the body's error.code. A header x-ms-error-code, which may be missing, says the same.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			r, err := l.get(ctx, l.setPath("absent"), computeVersion)
 			if err != nil {
 				return Observation{}, err
 			}
 			header := r.Header.Get("X-Ms-Error-Code")
-			return seen(r.Status == http.StatusNotFound && r.code() == "ResourceNotFound" && header == r.code(),
+			return seen(r.Status == http.StatusNotFound && r.code() == "ResourceNotFound" && (header == "" || header == r.code()),
 				"status", r.Status, "code", r.code(), "header", header), nil
 		},
 	},
 	{
-		Name: "absent-group-is-named", Source: restErrors, Promises: []string{"S-21"},
+		Name: "absent-group-is-named", Source: absentGroup, Promises: []string{"S-21"},
 		Fact: "A scale set of a resource group that is not there answers 404 ResourceGroupNotFound.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			path := strings.Replace(l.setPath("absent"), "/"+l.ledger.Group+"/", "/"+l.ledger.Group+"-absent/", 1)
@@ -45,7 +55,7 @@ var answerProbes = []Probe{
 		},
 	},
 	{
-		Name: "usages-tell-quotas", Source: "https://learn.microsoft.com/rest/api/compute/usage/list", Promises: []string{"S-33"},
+		Name: "usages-tell-quotas", Source: quotaErrors, Promises: []string{"S-33"},
 		Fact: "A region's usages name cores, lowPriorityCores and the size's family, each with a limit and what is used.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			all, err := l.list(ctx, l.region("usages"), computeVersion)
@@ -65,7 +75,7 @@ var answerProbes = []Probe{
 	},
 	{
 		Name: "sizes-tell-what-they-have", Source: "https://learn.microsoft.com/rest/api/compute/resource-skus/list", Promises: []string{"S-34"},
-		Fact: "The list of a region's sizes tells of each its vCPUs, memory, data disks, architecture and whether it is sold as spot.",
+		Fact: "The list of a region's sizes shows the vCPUs, memory, data disks and architecture of each, and whether it is sold as spot.",
 		Run: func(_ context.Context, l *Lab) (Observation, error) {
 			var lacks []string
 			for _, name := range []string{"vCPUs", "MemoryGB", "MaxDataDiskCount", "CpuArchitectureType", "LowPriorityCapable"} {
@@ -78,7 +88,7 @@ var answerProbes = []Probe{
 	},
 	{
 		Name: "answers-tell-what-is-left", Source: armLimits, Promises: []string{"S-32"},
-		Fact: "Answers tell in headers x-ms-ratelimit-remaining-... how many requests are left.",
+		Fact: "Answers to reads tell in the header x-ms-ratelimit-remaining-subscription-reads how many the front door still takes.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			r, err := l.get(ctx, l.path("Microsoft.Compute/virtualMachineScaleSets"), computeVersion)
 			if err != nil {
@@ -90,13 +100,62 @@ var answerProbes = []Probe{
 					names = append(names, kind)
 				}
 			}
-			return seen(len(names) > 0, "headers", sorted(names)), nil
+			_, err = strconv.Atoi(r.Header.Get("X-Ms-Ratelimit-Remaining-Subscription-Reads"))
+			return seen(err == nil, "headers", sorted(names)), nil
 		},
 	},
 	{
-		Name: "autoscale-settings-are-listed", Source: "https://learn.microsoft.com/rest/api/monitor/autoscale-settings/list-by-resource-group",
-		Promises: []string{"S-36"},
-		Fact:     "The list of a group's autoscale settings is answered also where there is none.",
+		Name: "compute-tells-what-is-left", Source: throttling, Promises: []string{"S-32"},
+		Fact: "Answers of Microsoft.Compute tell in the header x-ms-ratelimit-remaining-resource what is left, as names of policies with numbers.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			r, err := l.get(ctx, l.path("Microsoft.Compute/virtualMachineScaleSets"), computeVersion)
+			if err != nil {
+				return Observation{}, err
+			}
+			var policies []string
+			agrees := true
+			for _, rule := range strings.Split(strings.Join(r.Header.Values("X-Ms-Ratelimit-Remaining-Resource"), ","), ",") {
+				policy, left, _ := strings.Cut(strings.TrimSpace(rule), ";")
+				_, err := strconv.Atoi(left)
+				agrees = agrees && err == nil && strings.Contains(policy, "/")
+				policies = append(policies, lastPart(policy))
+			}
+			return seen(agrees, "policies", sorted(policies)), nil
+		},
+	},
+	{
+		Name: "unknown-operation-is-not-found", Source: unseen, Promises: []string{"S-32"},
+		Fact: "An operation that Azure does not know answers 404.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			r, err := l.get(ctx, l.region("operations/00000000-0000-4000-8000-000000000000"), computeVersion)
+			if err != nil {
+				return Observation{}, err
+			}
+			return seen(r.Status == http.StatusNotFound, "status", r.Status, "code", r.code()), nil
+		},
+	},
+	{
+		Name: "availability-set-has-no-capacity", Source: sdk + "AvailabilitySet", Promises: []string{"S-04", "S-06"},
+		Fact: "An availability set, which costs nothing, shows neither a capacity nor an entity tag.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			path := l.path("Microsoft.Compute/availabilitySets/available")
+			err := l.make(ctx, path, computeVersion, map[string]any{
+				"sku": map[string]string{"name": "Aligned"}, "properties": map[string]any{"platformFaultDomainCount": 2, "platformUpdateDomainCount": 5},
+			})
+			if err != nil {
+				return Observation{}, err
+			}
+			r, err := l.read(ctx, path, computeVersion)
+			if err != nil {
+				return Observation{}, err
+			}
+			capacity, tag := dig(r.body, "sku", "capacity") != nil, r.text("etag")+r.Header.Get("ETag") != ""
+			return seen(!capacity && !tag, "capacity", capacity, "entity tag", tag), nil
+		},
+	},
+	{
+		Name: "autoscale-settings-are-listed", Source: unseen, Promises: []string{"S-36"},
+		Fact: "The list of a group's autoscale settings is answered also where there is none.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			r, err := l.get(ctx, l.path("microsoft.insights/autoscalesettings"), "2022-10-01")
 			if err != nil {
@@ -107,7 +166,7 @@ var answerProbes = []Probe{
 		},
 	},
 	{
-		Name: "deployments-end", Source: "https://learn.microsoft.com/rest/api/resources/deployments/create-or-update", Promises: []string{"S-40"},
+		Name: "deployments-end", Source: asyncCalls, Promises: []string{"S-40"},
 		Fact: "A new deployment answers 201 with the address of its operation, which ends as Succeeded.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			template := map[string]any{
@@ -122,6 +181,38 @@ var answerProbes = []Probe{
 			e, err := l.follow(ctx, r)
 			operation := r.Header.Get("Azure-AsyncOperation") != ""
 			return seen(r.Status == http.StatusCreated && operation && e.last == "Succeeded", "status", r.Status, "operation", operation, "end", e.last), err
+		},
+	},
+	{
+		Name: "deployments-give-their-template", Source: unread, Promises: []string{"S-06", "S-40"},
+		Fact: "A deployment gives the template that it was made of, and the parameters, so that it can be made again.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			path := l.path("Microsoft.Resources/deployments/given")
+			template := map[string]any{
+				"$schema":        "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#",
+				"contentVersion": "1.0.0.0", "parameters": map[string]any{"count": map[string]string{"type": "int"}}, "resources": []any{},
+			}
+			r, err := l.ask(ctx, http.MethodPut, path, groupsVersion, nil, map[string]any{"properties": map[string]any{
+				"mode": "Incremental", "template": template, "parameters": map[string]any{"count": map[string]int{"value": 3}},
+			}})
+			if r, err = l.must("deploy nothing", r, err); err != nil {
+				return Observation{}, err
+			}
+			if _, err := l.follow(ctx, r); err != nil {
+				return Observation{}, err
+			}
+			given, err := l.read(ctx, path, groupsVersion)
+			if err != nil {
+				return Observation{}, err
+			}
+			r, err = l.ask(ctx, http.MethodPost, path+"/exportTemplate", groupsVersion, nil, nil)
+			if err != nil {
+				return Observation{}, err
+			}
+			_, whole := dig(r.body, "template", "resources").([]any)
+			kind := r.text("template", "parameters", "count", "type")
+			count := number(given.body, "properties", "parameters", "count", "value")
+			return seen(r.ok() && whole && strings.EqualFold(kind, "int") && count == 3, "status", r.Status, "code", r.code(), "template", whole, "parameter", count), nil
 		},
 	},
 }

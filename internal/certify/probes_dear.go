@@ -125,7 +125,7 @@ var dearProbes = []Probe{
 		},
 	},
 	{
-		Name: "quota-is-refused-at-once", Source: "https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/error-resource-quota",
+		Name: "quota-is-refused-at-once", Source: "https://github.com/scylladb/scylla-cluster-tests/issues/4994",
 		Promises: []string{"S-33"}, Needs: Dear,
 		Fact: "A capacity beyond the quota is refused at once, with the limit, the use and the need in the sentence.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {

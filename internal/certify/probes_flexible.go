@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -119,7 +120,7 @@ var flexibleName = regexp.MustCompile(`^flexible_[0-9a-f]{8}$`)
 // flexibleProbes ask about scale sets of flexible kind.
 var flexibleProbes = []Probe{
 	{
-		Name: "flexible-machines-are-listed-by-filter", Source: "https://learn.microsoft.com/rest/api/compute/virtual-machines/list",
+		Name: "flexible-machines-are-listed-by-filter", Source: "https://github.com/Azure/azure-sdk-for-go/issues/19707",
 		Promises: []string{"S-01", "S-02"}, Needs: Flexible,
 		Fact: "The group's list of machines, filtered by a flexible set's id, shows its machines with their power state.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
@@ -136,14 +137,47 @@ var flexibleProbes = []Probe{
 		},
 	},
 	{
-		Name: "flexible-set-lists-no-instances", Source: unseen, Promises: []string{"S-02"}, Needs: Flexible,
-		Fact: "A flexible set refuses the list of instances that uniform sets have.",
+		Name: "flexible-instances-tell-no-states", Source: modes + "#list-scale-sets-vm-api-changes", Promises: []string{"S-02"}, Needs: Flexible,
+		Fact: "The instance list of a flexible set names its machines, and shows no power states.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
-			r, err := l.get(ctx, l.setPath(l.flexible.name)+"/virtualMachines", computeVersion)
+			path := l.setPath(l.flexible.name) + "/virtualMachines"
+			r, err := l.get(ctx, path+"?$expand=instanceView", computeVersion)
+			if err == nil && !r.ok() { // no states can be asked for: that is the fact as well
+				r, err = l.get(ctx, path, computeVersion)
+			}
 			if err != nil {
 				return Observation{}, err
 			}
-			return seen(!r.ok(), "status", r.Status, "code", r.code(), "machines", len(items(r.body, "value"))), nil
+			all, err := l.virtualMachines(ctx)
+			if err != nil {
+				return Observation{}, err
+			}
+			named, power := 0, ""
+			for _, v := range items(r.body, "value") {
+				power += machineOf(v).power
+				if slices.ContainsFunc(all, func(m any) bool { return strings.EqualFold(lastPart(text(m, "id")), lastPart(text(v, "id"))) }) {
+					named++
+				}
+			}
+			return seen(r.ok() && named == len(all) && power == "", "status", r.Status, "code", r.code(), "machines", len(all), "named", named, "power", power), nil
+		},
+	},
+	{
+		Name: "states-are-listed-alone", Source: "https://learn.microsoft.com/azure/virtual-machines/states-billing", Promises: []string{"S-02", "S-38"}, Needs: Flexible,
+		Fact: "The subscription's list of machines shows with statusOnly the power state of each.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			mine, err := l.virtualMachines(ctx)
+			if err != nil {
+				return Observation{}, err
+			}
+			all, err := l.list(ctx, "/subscriptions/"+l.ledger.Subscription+"/providers/Microsoft.Compute/virtualMachines?statusOnly=true", computeVersion)
+			power := ""
+			for _, v := range all {
+				if len(mine) == 1 && strings.EqualFold(text(v, "id"), text(mine[0], "id")) {
+					power = machineOf(v).power
+				}
+			}
+			return seen(power == "running", "power", power), err
 		},
 	},
 	{
@@ -183,7 +217,7 @@ var flexibleProbes = []Probe{
 		},
 	},
 	{
-		Name: "flexible-machine-goes-by-name", Source: setAPI + "/delete-instances", Promises: []string{"S-10"}, Needs: Flexible,
+		Name: "flexible-machine-goes-by-name", Source: "https://github.com/Azure/azure-sdk-for-go/issues/19588", Promises: []string{"S-10"}, Needs: Flexible,
 		Fact: "A flexible set deletes a machine by its name for an id, which lowers the capacity.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			r, e, err := l.dropFlexible(ctx)
@@ -225,10 +259,38 @@ var flexibleProbes = []Probe{
 // mostReads is how many reads of one scale set are tried to be refused: its bucket holds 36, as documented.
 const mostReads = 60
 
-// limitProbes come last: they use up what others need.
+// limitProbes come last: they use up what others need, time and requests.
 var limitProbes = []Probe{
 	{
-		Name: "too-many-reads-are-refused", Source: vmLimits, Promises: []string{"S-32"}, Needs: Set,
+		Name: "forced-delete-goes-by-name", Source: setAPI + "/delete-instances", Promises: []string{"S-01", "S-10"}, Needs: Set,
+		Fact: "A delete by name with forceDeletion is accepted like one without, and lowers the capacity.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			if err := l.provideMachines(ctx, 1); err != nil {
+				return Observation{}, err
+			}
+			m, err := l.one(ctx)
+			if err != nil {
+				return Observation{}, err
+			}
+			before, err := l.capacity(ctx, l.set.name)
+			if err != nil {
+				return Observation{}, err
+			}
+			r, err := l.ask(ctx, http.MethodPost, l.setPath(l.set.name)+"/delete?forceDeletion=true", computeVersion, nil, map[string]any{"instanceIds": []string{m.id}})
+			if err != nil {
+				return Observation{}, err
+			}
+			e, err := l.follow(ctx, r)
+			if err != nil {
+				return Observation{}, err
+			}
+			after, err := l.capacity(ctx, l.set.name)
+			return seen(r.ok() && e.last == "Succeeded" && after == before-1, "status", r.Status, "code", r.code(), "end", e.last, "after", seconds(e.took),
+				"capacity", fmt.Sprintf("%d, was %d", after, before)), err
+		},
+	},
+	{
+		Name: "too-many-reads-are-refused", Source: throttling, Promises: []string{"S-32"}, Needs: Set,
 		Fact: "More reads of a scale set than its bucket holds are refused with 429, which tells when to come again and what is counted.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			for n := 1; n <= mostReads; n++ {

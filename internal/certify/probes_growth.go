@@ -39,7 +39,7 @@ var growthProbes = []Probe{
 		},
 	},
 	{
-		Name: "growing-set-is-busy", Source: unseen, Promises: []string{"S-30"}, Needs: Machine,
+		Name: "growing-set-is-busy", Source: "https://github.com/kubernetes/autoscaler/pull/3023", Promises: []string{"S-30"}, Needs: Machine,
 		Fact: "A scale set is Updating while a machine comes, and Succeeded after that.",
 		Run: func(_ context.Context, l *Lab) (Observation, error) {
 			if !l.growth.soon {
@@ -69,7 +69,7 @@ var growthProbes = []Probe{
 		},
 	},
 	{
-		Name: "growth-writes-nothing-else", Source: setAPI + "/update", Promises: []string{"S-04"}, Needs: Machine,
+		Name: "growth-writes-nothing-else", Source: unseen, Promises: []string{"S-04"}, Needs: Machine,
 		Fact: "A PATCH of the capacity changes no other field that was written.",
 		Run: func(_ context.Context, l *Lab) (Observation, error) {
 			var changed []string
@@ -101,7 +101,7 @@ var growthProbes = []Probe{
 		},
 	},
 	{
-		Name: "machine-has-its-uid-at-once", Source: instanceAPI + "/get", Promises: []string{"S-11"}, Needs: Machine,
+		Name: "machine-has-its-uid-at-once", Source: unseen, Promises: []string{"S-11"}, Needs: Machine,
 		Fact: "A machine has its vmId and its time of creation from the first list on, and keeps them.",
 		Run: func(_ context.Context, l *Lab) (Observation, error) {
 			first, last := l.growth.first, l.growth.last
@@ -114,7 +114,7 @@ var growthProbes = []Probe{
 	},
 	{
 		Name: "machine-is-named-by-its-id", Promises: []string{"S-12"}, Needs: Machine,
-		Source: "https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-instance-ids",
+		Source: instanceIDs,
 		Fact:   "A uniform machine is called by its set, _ and its id; its host is called by the prefix and the id as six digits of base 36.",
 		Run: func(_ context.Context, l *Lab) (Observation, error) {
 			m := l.growth.last
@@ -124,7 +124,7 @@ var growthProbes = []Probe{
 		},
 	},
 	{
-		Name: "machine-that-is-up-says-so", Source: instanceAPI + "/get-instance-view", Promises: []string{"S-14"}, Needs: Machine,
+		Name: "machine-that-is-up-says-so", Source: "https://learn.microsoft.com/azure/virtual-machines/states-billing", Promises: []string{"S-14"}, Needs: Machine,
 		Fact: "When the operation has ended, the machine is Succeeded and PowerState/running.",
 		Run: func(_ context.Context, l *Lab) (Observation, error) {
 			m := l.growth.last
@@ -132,9 +132,8 @@ var growthProbes = []Probe{
 		},
 	},
 	{
-		Name: "interfaces-tell-addresses", Promises: []string{"S-12"}, Needs: Machine,
-		Source: "https://learn.microsoft.com/rest/api/virtualnetwork/network-interface-in-vm-ss/list-virtual-machine-scale-set-network-interfaces",
-		Fact:   "The list of a set's interfaces tells of each machine its private address.",
+		Name: "interfaces-tell-addresses", Source: unread, Promises: []string{"S-12"}, Needs: Machine,
+		Fact: "The list of a set's interfaces shows the private address of each machine.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			all, err := l.list(ctx, l.setPath(l.set.name)+"/networkInterfaces", vmNICVersion)
 			told := 0
@@ -174,8 +173,9 @@ var growthProbes = []Probe{
 		},
 	},
 	{
-		Name: "boot-log-can-be-read", Source: instanceAPI + "/retrieve-boot-diagnostics-data", Promises: []string{"S-35"}, Needs: Machine,
-		Fact: "A machine's boot log can be read at an address that Azure gives out, without a token.",
+		Name: "boot-log-can-be-read", Promises: []string{"S-35"}, Needs: Machine,
+		Source: "https://learn.microsoft.com/rest/api/compute/virtual-machines/retrieve-boot-diagnostics-data",
+		Fact:   "A machine's boot log can be read at an address that Azure gives out, without a token.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			for range 6 {
 				raw, err := l.cloud.BootLog(ctx, l.machinePath(l.growth.last.id))
@@ -193,17 +193,30 @@ var growthProbes = []Probe{
 		},
 	},
 	{
-		Name: "metadata-names-the-machine", Promises: []string{"S-12", "S-42"}, Needs: Machine,
-		Source: "https://learn.microsoft.com/azure/virtual-machines/instance-metadata-service",
-		Fact:   "The metadata service of a machine tells the same vmId and name as Resource Manager.",
+		Name: "metadata-names-the-machine", Source: instanceIDs, Promises: []string{"S-12", "S-42"}, Needs: Machine,
+		Fact: "The metadata service of a machine tells the same vmId and name as Resource Manager.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			m := l.growth.last
-			told, err := l.hear(ctx, l.machinePath(m.id))
+			told, err := l.hear(ctx, l.machinePath(m.id), "vmId", "name")
 			if err != nil {
 				return Observation{}, err
 			}
 			uid, name := strings.EqualFold(told["vmId"], m.uid), told["name"] == m.name
 			return seen(uid && name, "the same vmId", uid, "the same name", name), nil
+		},
+	},
+	{
+		Name: "attested-document-names-the-machine", Source: metadata + "#attested-data", Promises: []string{"S-12"}, Needs: Machine,
+		Fact: "The metadata service signs a document as metadata.azure.com, which holds the machine's vmId and the asker's nonce.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			m := l.growth.last
+			told, err := l.hear(ctx, l.machinePath(m.id), "attested")
+			if err != nil {
+				return Observation{}, err
+			}
+			said := append(strings.Fields(told["attested"]), "", "", "")
+			signer, asked, uid := strings.Contains("."+said[0], ".metadata.azure."), said[1] == nonce, strings.EqualFold(said[2], m.uid)
+			return seen(signer && asked && uid, "its signer", signer, "the nonce", asked, "the same vmId", uid), nil
 		},
 	},
 }

@@ -60,8 +60,7 @@ func (l *Lab) one(ctx context.Context) (machine, error) {
 // machineProbes ask what becomes of one machine.
 var machineProbes = []Probe{
 	{
-		Name: "deallocated-machine-counts", Source: "https://learn.microsoft.com/azure/virtual-machines/states-billing",
-		Promises: []string{"S-01", "S-14"}, Needs: Machine,
+		Name: "deallocated-machine-counts", Source: useSpot, Promises: []string{"S-01", "S-14"}, Needs: Machine,
 		Fact: "A deallocated machine stays listed as PowerState/deallocated, keeps its vmId and counts in the capacity.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			m, err := l.one(ctx)
@@ -82,8 +81,7 @@ var machineProbes = []Probe{
 		},
 	},
 	{
-		Name: "started-machine-is-the-same", Source: "https://learn.microsoft.com/azure/virtual-machines/states-billing",
-		Promises: []string{"S-14", "S-33"}, Needs: Machine,
+		Name: "started-machine-is-the-same", Source: unread, Promises: []string{"S-14", "S-33"}, Needs: Machine,
 		Fact: "A deallocated machine that is started runs again with the same id and vmId.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			m, err := l.one(ctx)
@@ -101,8 +99,7 @@ var machineProbes = []Probe{
 		},
 	},
 	{
-		Name: "eviction-is-announced", Source: "https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events",
-		Promises: []string{"S-42"}, Needs: Machine,
+		Name: "eviction-is-announced", Source: events, Promises: []string{"S-42"}, Needs: Machine,
 		Fact: "The metadata service of a spot machine announces its eviction as an event of type Preempt that names the machine.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			e, err := l.evict(ctx)
@@ -119,8 +116,7 @@ var machineProbes = []Probe{
 		},
 	},
 	{
-		Name: "evicted-machine-lowers-capacity", Source: "https://learn.microsoft.com/azure/virtual-machine-scale-sets/use-spot",
-		Promises: []string{"S-01", "S-36"}, Needs: Machine,
+		Name: "evicted-machine-lowers-capacity", Source: useSpot, Promises: []string{"S-01", "S-36"}, Needs: Machine,
 		Fact: "With the eviction policy Delete an evicted machine leaves the list, and the capacity is lowered.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			e, err := l.evict(ctx)

@@ -131,7 +131,7 @@ func (l *Lab) removed(ctx context.Context) (removal, error) {
 var removalProbes = []Probe{
 	{
 		Name: "lower-capacity-lets-azure-choose", Promises: []string{"S-01", "S-10"}, Needs: Two,
-		Source: "https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-scale-in-policy",
+		Source: scaleIn,
 		Fact:   "A capacity below the number of live machines is accepted, and Azure deletes the machine with the highest id, whatever runs on it.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			before, gone, r, err := l.lower(ctx)
@@ -143,8 +143,7 @@ var removalProbes = []Probe{
 		},
 	},
 	{
-		Name: "new-machine-is-another", Source: "https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-instance-ids",
-		Promises: []string{"S-11"}, Needs: Two,
+		Name: "new-machine-is-another", Source: instanceIDs, Promises: []string{"S-11"}, Needs: Two,
 		Fact: "A machine that is made after another was deleted has another vmId, whether the id comes again or not.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			if len(l.dead) == 0 {
@@ -169,7 +168,7 @@ var removalProbes = []Probe{
 	},
 	{
 		Name: "protected-machine-is-spared", Promises: []string{"S-18"}, Needs: Two,
-		Source: "https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-instance-protection",
+		Source: scaleIn + "#instance-protection-and-scale-in-policy",
 		Fact:   "A smaller capacity spares a machine that is protected from scale-in, and deletes another.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			before, err := l.living(ctx, l.set.name)
@@ -195,7 +194,7 @@ var removalProbes = []Probe{
 		},
 	},
 	{
-		Name: "delete-lowers-capacity", Source: setAPI + "/delete-instances", Promises: []string{"S-01", "S-10"}, Needs: Two,
+		Name: "delete-lowers-capacity", Source: "https://github.com/kubernetes/autoscaler/pull/3284", Promises: []string{"S-01", "S-10"}, Needs: Two,
 		Fact: "A delete by name is accepted with 202, lowers the capacity by one within 60 seconds, and leaves the other machine alone.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			r, err := l.removed(ctx)
@@ -222,7 +221,7 @@ var removalProbes = []Probe{
 		},
 	},
 	{
-		Name: "second-delete-is-refused", Source: "https://github.com/kubernetes/autoscaler/issues/3284", Promises: []string{"S-30", "S-31"}, Needs: Two,
+		Name: "second-delete-is-refused", Source: "https://github.com/kubernetes/autoscaler/pull/3284", Promises: []string{"S-30", "S-31"}, Needs: Two,
 		Fact: "While a delete runs, another one in the same scale set is refused with 409.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			r, err := l.removed(ctx)
@@ -243,8 +242,11 @@ var removalProbes = []Probe{
 			if err != nil {
 				return Observation{}, err
 			}
-			if r.shown == "" {
-				return Observation{}, errLate
+			if r.shown == "" { // it was looked for while it went, or too late
+				if len(r.lowered) == 0 || r.lowered[0].after >= r.end.took {
+					return Observation{}, errLate
+				}
+				r.shown = "not listed"
 			}
 			after, is, late := when(r.left)
 			if late != nil {

@@ -28,8 +28,8 @@ func (l *Lab) etag(ctx context.Context) (string, error) {
 // setProbes ask about a scale set without machines.
 var setProbes = []Probe{
 	{
-		Name: "entity-tag-in-body", Source: setAPI + "/get", Promises: []string{"S-04"}, Needs: Set,
-		Fact: "A scale set has its entity tag in the body, in a list the same as alone.",
+		Name: "entity-tag-in-body", Source: sdk + "VirtualMachineScaleSet", Promises: []string{"S-04"}, Needs: Set,
+		Fact: "A scale set shows its entity tag in the body, alone and in a list.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			alone, err := l.read(ctx, l.setPath(l.set.name), computeVersion)
 			if err != nil {
@@ -78,7 +78,7 @@ var setProbes = []Probe{
 		},
 	},
 	{
-		Name: "entity-tag-guards-writes", Source: setAPI + "/update", Promises: []string{"S-04"}, Needs: Set,
+		Name: "entity-tag-guards-writes", Source: "https://github.com/kubernetes-sigs/cloud-provider-azure/issues/9728", Promises: []string{"S-04"}, Needs: Set,
 		Fact: "A write whose If-Match is not the present entity tag is answered 412, and changes nothing.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			old, err := l.etag(ctx)
@@ -104,7 +104,7 @@ var setProbes = []Probe{
 		},
 	},
 	{
-		Name: "tags-are-replaced", Source: setAPI + "/update", Promises: []string{"S-37"}, Needs: Set,
+		Name: "tags-are-replaced", Source: unseen, Promises: []string{"S-37"}, Needs: Set,
 		Fact: "A write of tags replaces all of them.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			for _, name := range []string{"former", "latter"} {
@@ -119,6 +119,18 @@ var setProbes = []Probe{
 			}
 			former, latter := r.text("tags", "former") != "", r.text("tags", "latter") != ""
 			return seen(!former && latter, "the former", former, "the latter", latter), nil
+		},
+	},
+	{
+		Name: "tag-names-have-no-slash", Source: "https://learn.microsoft.com/azure/azure-resource-manager/management/tag-resources#limitations",
+		Promises: []string{"S-21"}, Needs: Set,
+		Fact: "A tag whose name has a slash is refused with 400, so that labels and taints are written otherwise in tags.",
+		Run: func(ctx context.Context, l *Lab) (Observation, error) {
+			r, err := l.retag(ctx, nil, map[string]string{"a/slash": "no"})
+			if err != nil {
+				return Observation{}, err
+			}
+			return seen(r.Status == http.StatusBadRequest, "status", r.Status, "code", r.code()), nil
 		},
 	},
 	{
@@ -146,7 +158,7 @@ var setProbes = []Probe{
 		},
 	},
 	{
-		Name: "custom-data-stays-hidden", Source: "https://learn.microsoft.com/azure/virtual-machines/custom-data", Promises: []string{"S-04"}, Needs: Set,
+		Name: "custom-data-stays-hidden", Source: "https://github.com/hashicorp/terraform-provider-azurerm/issues/5371", Promises: []string{"S-04"}, Needs: Set,
 		Fact: "A read shows no custom data, so that whoever writes back what was read loses it.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			r, err := l.read(ctx, l.setPath(l.set.name), computeVersion)
@@ -158,8 +170,7 @@ var setProbes = []Probe{
 		},
 	},
 	{
-		Name: "names-in-any-case", Source: "https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules",
-		Promises: []string{"S-12"}, Needs: Set,
+		Name: "names-in-any-case", Source: unread, Promises: []string{"S-12"}, Needs: Set,
 		Fact: "A path in other letter case leads to the same resource.",
 		Run: func(ctx context.Context, l *Lab) (Observation, error) {
 			group := l.ledger.Group

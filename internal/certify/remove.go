@@ -65,6 +65,7 @@ func asMap(v any) map[string]any {
 var versions = map[string]string{
 	"microsoft.compute/virtualmachinescalesets": computeVersion,
 	"microsoft.compute/virtualmachines":         computeVersion,
+	"microsoft.compute/availabilitysets":        computeVersion,
 	"microsoft.compute/disks":                   "2024-03-02",
 	"microsoft.network/networkinterfaces":       networkVersion,
 	"microsoft.network/virtualnetworks":         networkVersion,
@@ -72,8 +73,8 @@ var versions = map[string]string{
 
 // order is that of deletions: what uses others goes before what it uses.
 var order = []string{
-	"microsoft.compute/virtualmachinescalesets", "microsoft.compute/virtualmachines", "microsoft.network/networkinterfaces", "microsoft.compute/disks",
-	"microsoft.network/virtualnetworks",
+	"microsoft.compute/virtualmachinescalesets", "microsoft.compute/virtualmachines", "microsoft.compute/availabilitysets", "microsoft.network/networkinterfaces",
+	"microsoft.compute/disks", "microsoft.network/virtualnetworks",
 }
 
 // Cleaner removes what a ledger names.

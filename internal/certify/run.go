@@ -40,7 +40,7 @@ func (r Run) Begin() (*Ledger, error) {
 }
 
 // errTimeUp is why a probe could not ask when the run's time was up.
-var errTimeUp = errors.New("the time was up")
+var errTimeUp = errors.New("the time was up; give more with --for")
 
 // Ask makes the group, asks each probe, and returns what it saw, also when the context ends. It removes nothing: that is [Cleaner]'s, whatever Ask returns.
 func (r Run) Ask(ctx context.Context, ledger *Ledger) (*Record, error) {

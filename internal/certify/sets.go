@@ -34,6 +34,12 @@ ask() { curl -s --noproxy '*' -m 5 -H Metadata:true "$at/$1"; }
 say() { printf '\n` + mark + `%s\n' "$*" >/dev/console; }
 say vmId "$(ask 'instance/compute/vmId?api-version=2021-02-01&format=text')"
 say name "$(ask 'instance/compute/name?api-version=2021-02-01&format=text')"
+signed=/run/certify.p7
+ask 'attested/document?api-version=2018-10-01&nonce=` + nonce + `' | sed 's/.*"signature" *: *"\([^"]*\)".*/\1/' | base64 -d >$signed
+by=$(openssl pkcs7 -inform DER -print_certs -in $signed | sed -n 's/^subject=.*CN *= *\([^,/]*\).*/\1/p' | head -n 1)
+text=$(openssl smime -verify -noverify -inform DER -in $signed)
+field() { printf '%s' "$text" | sed -n 's/.*"'"$1"'" *: *"\([^"]*\)".*/\1/p'; }
+say attested "$by $(field nonce) $(field vmId)"
 (
 	last=
 	while :; do
@@ -44,6 +50,9 @@ say name "$(ask 'instance/compute/name?api-version=2021-02-01&format=text')"
 	done
 ) </dev/null >/dev/null 2>&1 &
 `
+
+// nonce is what the script asks the metadata service to sign. What it signs stays on the machine: its console tells who has signed, and for what.
+const nonce = "2718281828"
 
 // mark begins each line of the script's.
 const mark = "sluice-certify: "
@@ -324,11 +333,11 @@ func (l *Lab) console(ctx context.Context, path string) (told map[string]string,
 // errSilent is why a probe of what runs on a machine could not ask.
 var errSilent = errors.New("the machine's boot log has no word of the script that its cloud-init was given")
 
-// hear waits until the script has told who the machine is, at most three minutes: Azure shows a boot log late.
-func (l *Lab) hear(ctx context.Context, path string) (map[string]string, error) {
+// hear waits until the script has told of all names, at most three minutes: Azure shows a boot log late.
+func (l *Lab) hear(ctx context.Context, path string, names ...string) (map[string]string, error) {
 	for range 18 {
 		told, over, err := l.console(ctx, path)
-		if err != nil || told["vmId"] != "" && told["name"] != "" {
+		if err != nil || !slices.ContainsFunc(names, func(name string) bool { return told[name] == "" }) {
 			return told, err
 		}
 		if over {
