@@ -185,6 +185,16 @@ func servingCertificates(t *testing.T, p *plane) {
 	kubelet := w.issued(q, key)
 	_, err := kubelet.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: s.Node}, Spec: corev1.NodeSpec{ProviderID: "azure://" + m.ID}}, metav1.CreateOptions{})
 	w.must(err)
+	looksAgain := func(want bool, when string) {
+		t.Helper()
+		if busy, err := w.door.Step(t.Context()); err != nil || busy != want {
+			t.Errorf("%s: busy %v, want %v: %v", when, busy, want, err)
+		}
+	}
+	looksAgain(true, "a new node has no serving certificate yet")
+	w.ahead += 5 * time.Minute
+	looksAgain(false, "its kubelet asks for none")
+	w.ahead -= 5 * time.Minute
 	ip, theirs := net.ParseIP(m.PrivateIP), net.ParseIP(other.PrivateIP)
 	for name, of := range map[string]struct {
 		request  *x509.CertificateRequest
@@ -199,6 +209,7 @@ func servingCertificates(t *testing.T, p *plane) {
 			t.Errorf("%s: %q %s, want %s %s", name, is, why, of.is, of.want)
 		}
 	}
+	looksAgain(false, "it has one")
 }
 
 func refusals(t *testing.T, p *plane) {
