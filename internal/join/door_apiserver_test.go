@@ -100,7 +100,13 @@ func (p *plane) codes(t *testing.T) (all []string) {
 func joinsWhole(t *testing.T, p *plane) {
 	w := p.newWorld(t, "whole", 1)
 	m := w.machine(0)
+	if w.door.Woken() {
+		t.Error("a door that has given nothing looks sooner")
+	}
 	s := m.joins()
+	if !w.door.Woken() {
+		t.Error("its kubelet's request waits until the door looks again by itself")
+	}
 	if s.Node != m.ComputerName || s.Server != p.config.Host || s.CACertificate != string(p.config.CAData) || !strings.HasPrefix(s.K3sToken, "K10") || !strings.HasSuffix(s.K3sToken, "::"+s.Token) {
 		t.Errorf("it got %+v", s)
 	}
@@ -179,6 +185,8 @@ func certificatesOfOthers(t *testing.T, p *plane) {
 
 func servingCertificates(t *testing.T, p *plane) {
 	w := p.newWorld(t, "serving", 2)
+	// Of machines of other worlds, too, certificates would be expected.
+	w.must(w.admin.CoreV1().ConfigMaps("sluice-join").DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "sluice.dev/join=record"}))
 	m, other := w.machine(0), w.machine(1)
 	s := m.joins()
 	q, key := w.csr(w.bearer(s), certificates.KubeAPIServerClientKubeletSignerName, clientUsages, &x509.CertificateRequest{Subject: subject(s.Node)})
