@@ -101,6 +101,11 @@ func (w *world) close() error {
 
 // ask asks Resource Manager as the operator, and decodes its answer.
 func (w *world) ask(ctx context.Context, method, path string, into any) error {
+	return w.send(ctx, method, path, "", into)
+}
+
+// send is ask with a body.
+func (w *world) send(ctx context.Context, method, path, body string, into any) error {
 	c := w.azure.Client("")
 	token, err := c.PostForm("https://"+hosts[1]+"/"+tenant+"/oauth2/v2.0/token", url.Values{
 		"grant_type": {"client_credentials"}, "client_id": {client}, "client_secret": {secret}, "scope": {"https://" + hosts[0] + "/.default"},
@@ -115,10 +120,11 @@ func (w *world) ask(ctx context.Context, method, path string, into any) error {
 	if err := json.NewDecoder(token.Body).Decode(&bearer); err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, method, "https://"+hosts[0]+path, nil)
+	r, err := http.NewRequestWithContext(ctx, method, "https://"+hosts[0]+path, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
+	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+bearer.Token)
 	resp, err := c.Do(r)
 	if err != nil {

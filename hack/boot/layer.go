@@ -40,6 +40,7 @@ const sluiceImage = "registry.example/sluice:v0.1.0"
 type maker struct {
 	image, root, binaries, work string
 	version                     string // of Kubernetes
+	cloudProvider               string // version of cloud-provider-azure; "" without
 	trusted                     *trusted
 	names                       map[string]string // of kubeadm's images, by the last part of the name without the tag
 }
@@ -133,6 +134,16 @@ func (m *maker) archives(dir string) error {
 			return err
 		}
 	}
+	if m.cloudProvider != "" {
+		for program, name := range cloudPrograms {
+			run := containerConfig{Env: []string{"PATH=/usr/local/bin"}, Entrypoint: []string{"/usr/local/bin/" + program}}
+			if err := writeImage(filepath.Join(dir, program+".tar"), name+m.cloudProvider, run, map[string]string{
+				"usr/local/bin/" + program: filepath.Join(m.binaries, program), "etc/ssl/certs/ca-certificates.crt": m.trusted.caFile,
+			}); err != nil {
+				return err
+			}
+		}
+	}
 	return writeImage(filepath.Join(dir, "sluice.tar"), sluiceImage, containerConfig{User: "65532:65532", Entrypoint: []string{"/sluice"}}, map[string]string{
 		"sluice": filepath.Join(m.binaries, "sluice"), "etc/ssl/certs/ca-certificates.crt": m.trusted.caFile, strings.TrimPrefix(rootsFile, "/"): m.trusted.rootsFile,
 	})
@@ -189,6 +200,9 @@ func (m *maker) madeOf() (string, error) {
 	}
 	text := fmt.Sprintf("2 %s %x\n", m.root, sha256.Sum256(append([]byte(nil), append(m.trusted.ca, m.trusted.roots...)...))) // 2: the form of the images
 	for _, e := range entries {
+		if cloudPrograms[e.Name()] != "" && m.cloudProvider == "" {
+			continue // of another story
+		}
 		id, err := buildID(filepath.Join(m.binaries, e.Name()))
 		if err != nil {
 			return "", fmt.Errorf("%s is no program of go build: %w", e.Name(), err)

@@ -28,6 +28,7 @@ func main() {
 	flag.StringVar(&o.dir, "dir", "bin/boot", "`folder` for the machines and their image")
 	flag.StringVar(&o.cache, "cache", "", "`folder` for the root file system; empty: sluice/boot in the user's cache")
 	flag.StringVar(&o.version, "version", "", "Kubernetes' `version`, as the binaries tell it")
+	flag.StringVar(&o.cloudProvider, "cloud-provider", "", "`version` of the cloud-provider-azure that was built; empty: without it")
 	flag.BoolVar(&o.prepare, "prepare", false, "only make the root file system, or say why machines cannot boot here")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -53,6 +54,7 @@ func code(err error) int {
 
 type options struct {
 	binaries, dir, cache, version string
+	cloudProvider                 string
 	prepare                       bool
 }
 
@@ -95,7 +97,7 @@ func (o options) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	m := maker{image: image, root: root, binaries: o.binaries, work: o.dir, version: o.version, trusted: t}
+	m := maker{image: image, root: root, binaries: o.binaries, work: o.dir, version: o.version, cloudProvider: o.cloudProvider, trusted: t}
 	if err := m.make(ctx); err != nil {
 		return err
 	}
@@ -125,9 +127,12 @@ func (o options) run(ctx context.Context) (err error) {
 // story is what is played, and when its last step was.
 type story struct {
 	*world
-	operator    *operator
-	pause       string // an image that every machine has
-	kube        *kubernetes.Clientset
+	operator *operator
+	pause    string // an image that every machine has
+	kube     *kubernetes.Clientset
+
+	first, second map[string]machine // of each pool: its first machine, and the one that sluice adds
+
 	start, last time.Time
 }
 

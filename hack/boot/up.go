@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -30,16 +31,21 @@ const (
 	network    = "/subscriptions/" + subscription + "/resourceGroups/render/providers/Microsoft.Network/"
 	version    = "?api-version=2024-07-01"
 	serverID   = compute + "virtualMachines/render-server"
-	setID      = compute + "virtualMachineScaleSets/render-agents"
 	publicPath = network + "publicIPAddresses/render-server" + version
 	private    = "10.0.0.4" // the server's
+
+	// The pools: one of a uniform scale set and one of a flexible set, whose machines are virtual machines with names by chance.
+	uniform  = "agents"
+	flexible = "loose"
 
 	machineImage = "/subscriptions/" + subscription + "/resourceGroups/images/providers/Microsoft.Compute/images/kubernetes"
 )
 
+var pools = []string{uniform, flexible}
+
 func (s *story) play(ctx context.Context, o options) error {
 	for _, part := range []func(context.Context, options) error{
-		s.file, s.up, s.agents, s.pods, s.burst, s.idle, s.logs, s.diagnostics, s.restart, s.gone, s.end,
+		s.file, s.up, s.agents, s.pods, s.logs, s.burst, s.idle, s.diagnostics, s.restart, s.gone, s.end,
 	} {
 		if err := part(ctx, o); err != nil {
 			return err
@@ -49,7 +55,7 @@ func (s *story) play(ctx context.Context, o options) error {
 }
 
 // file has the operator write the cluster file.
-func (s *story) file(ctx context.Context, _ options) error {
+func (s *story) file(ctx context.Context, o options) error {
 	const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHNhbXBsZXNhbXBsZXNhbXBsZXNhbXBsZXNhbXBsZXNh operator\n"
 	if err := os.WriteFile(filepath.Join(s.operator.dir, "key.pub"), []byte(key), 0o600); err != nil {
 		return err
@@ -62,16 +68,17 @@ func (s *story) file(ctx context.Context, _ options) error {
 	if err != nil {
 		return err
 	}
-	pools := string(file[strings.Index(string(file), "pools:"):])
+	rest := string(file[strings.Index(string(file), "pools:"):])
 	if err := s.operator.edit("cluster.yaml",
 		[2]string{"# image: Canonical:ubuntu-24_04-lts:server:latest", "image: " + machineImage},
 		[2]string{"  # install: download              # or image: the image has the binaries", "  install: image\n  cni: none"},
 		[2]string{"10.10.0.0/16", "10.0.0.0/16"}, [2]string{"10.10.0.0/20", "10.0.0.0/20"},
 		[2]string{"# storage:                         # what outlives the cluster", "storage: {resourceGroup: render-storage, disks: [{name: assets, sizeGiB: 512}]}"},
-		[2]string{"cloudProvider: true", "cloudProvider: false"}, [2]string{"azureDisk: true", "azureDisk: false"},
+		[2]string{"azureDisk: true", "azureDisk: false"},
 		[2]string{"dataDiskGiB: 64 ", "dataDiskGiB: 8 "},
-		[2]string{pools, `pools:
-  - {name: agents, size: Standard_D2s_v5, min: 2, max: 4}
+		[2]string{rest, `pools:
+  - {name: agents, size: Standard_D2s_v5, min: 1, max: 2, labels: {pool: agents}}
+  - {name: loose, size: Standard_D2s_v5, min: 1, max: 2, orchestration: flexible, zones: ["1"], labels: {pool: loose}}
 
 sluice:
   image: ` + sluiceImage + `
@@ -84,6 +91,9 @@ sluice:
     attest-certificates: ` + rootsFile + `
 `},
 	); err != nil {
+		return err
+	}
+	if err := s.cloud(ctx, o); err != nil {
 		return err
 	}
 	s.step("the operator has written cluster.yaml")
@@ -101,7 +111,7 @@ func (s *story) up(ctx context.Context, _ options) error {
 	if _, err := s.operator.run(ctx, "sluice", "cluster", "up", "--yes"); err != nil {
 		return err
 	}
-	s.step("the cluster is there: a control plane, two agents, and the operator's kubeconfig")
+	s.step("the cluster is there: a control plane, an agent in each of two pools, and the operator's kubeconfig")
 	rest, err := clientcmd.BuildConfigFromFlags("", filepath.Join(s.operator.dir, "render.kubeconfig"))
 	if err != nil {
 		return err
@@ -126,13 +136,22 @@ func (s *story) routes() {
 // secrets are what no custom data may hold: private keys, and bootstrap tokens of any kind.
 var secrets = regexp.MustCompile(`PRIVATE KEY|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|K10[0-9a-f]{64}::`)
 
-// agents waits for the machines that the pool has from the beginning.
+// agents waits for the machines that the pools have from the beginning.
 func (s *story) agents(ctx context.Context, _ options) error {
-	for _, name := range []string{"render-agents-000000", "render-agents-000001"} {
-		if err := s.ready(ctx, name, corev1.ConditionTrue); err != nil {
+	s.first = map[string]machine{}
+	for _, pool := range pools {
+		all := s.machines(pool)
+		if len(all) != 1 {
+			return fmt.Errorf("pool %s has %d machines, and its min is 1", pool, len(all))
+		}
+		s.first[pool] = all[0]
+		if err := s.ready(ctx, all[0].node, corev1.ConditionTrue); err != nil {
 			return err
 		}
-		s.step("%s is a Ready node", name)
+		s.step("%s is a Ready node", all[0].node)
+		if err := s.known(ctx, pool, all[0]); err != nil {
+			return err
+		}
 	}
 	for _, m := range s.azure.Machines() {
 		p, _ := s.azure.Provision(m.ID)
@@ -152,8 +171,36 @@ func (s *story) agents(ctx context.Context, _ options) error {
 	return err
 }
 
+// known holds that a node is known by its machine's id and by what its machine is.
+func (s *story) known(ctx context.Context, pool string, m machine) error {
+	var node *corev1.Node
+	if err := until(ctx, "node "+m.node+" to be initialized", func() (found bool, err error) {
+		if node, err = s.kube.CoreV1().Nodes().Get(ctx, m.node, metav1.GetOptions{}); err != nil {
+			return false, err
+		}
+		return !slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {
+			return t.Key == "node.cloudprovider.kubernetes.io/uninitialized"
+		}), nil
+	}); err != nil {
+		return err
+	}
+	if want := "azure://" + m.id; !strings.EqualFold(node.Spec.ProviderID, want) {
+		return fmt.Errorf("node %s has the provider id %s, and its machine is %s", m.node, node.Spec.ProviderID, want)
+	}
+	zone := map[string]string{uniform: "0", flexible: "westeurope-1"}[pool] // in no zone it is the fault domain
+	for label, want := range map[string]string{
+		"pool": pool, corev1.LabelInstanceTypeStable: "Standard_D2s_v5", corev1.LabelTopologyRegion: "westeurope", corev1.LabelTopologyZone: zone,
+	} {
+		if is := node.Labels[label]; is != want {
+			return fmt.Errorf("node %s has the label %s=%s, want %s", m.node, label, is, want)
+		}
+	}
+	s.step("%s is known by its machine's id, with size, region and zone", m.node)
+	return nil
+}
+
 // pods runs a Deployment and reaches it through its Service.
-func (s *story) pods(ctx context.Context, _ options) error {
+func (s *story) pods(ctx context.Context, o options) error {
 	labels := map[string]string{"app": "hello"}
 	replicas := int32(2)
 	deployment := &appsv1.Deployment{
@@ -181,6 +228,9 @@ func (s *story) pods(ctx context.Context, _ options) error {
 		ObjectMeta: metav1.ObjectMeta{Name: "hello"},
 		Spec:       corev1.ServiceSpec{Selector: labels, Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080), NodePort: 30080}}},
 	}
+	if o.cloudProvider != "" {
+		service.Spec.Type = corev1.ServiceTypeLoadBalancer
+	}
 	if _, err := s.kube.CoreV1().Services("default").Create(ctx, service, metav1.CreateOptions{}); err != nil {
 		return err
 	}
@@ -207,6 +257,16 @@ func (s *story) pods(ctx context.Context, _ options) error {
 		return err
 	}
 	s.step("both pods answer through the Service")
+	if o.cloudProvider == "" {
+		return nil
+	}
+	if err := until(ctx, "the cloud controller's load balancer", func() (bool, error) {
+		service, err := s.kube.CoreV1().Services("default").Get(ctx, "hello", metav1.GetOptions{})
+		return err == nil && len(service.Status.LoadBalancer.Ingress) > 0, err
+	}); err != nil {
+		return err
+	}
+	s.step("the cloud controller has made a load balancer")
 	return nil
 }
 
@@ -228,141 +288,177 @@ func (s *story) logs(ctx context.Context, _ options) error {
 	return nil
 }
 
-// diagnostics reads an agent's boot where its operator would.
+// diagnostics reads the agents' boots where their operator would.
 func (s *story) diagnostics(ctx context.Context, _ options) error {
-	var uris struct{ SerialConsoleLogBlobURI string }
-	if err := s.ask(ctx, http.MethodPost, setID+"/virtualMachines/0/retrieveBootDiagnosticsData"+version, &uris); err != nil {
-		return err
+	for _, pool := range pools {
+		m := s.first[pool]
+		var uris struct{ SerialConsoleLogBlobURI string }
+		if err := s.ask(ctx, http.MethodPost, m.id+"/retrieveBootDiagnosticsData"+version, &uris); err != nil {
+			return err
+		}
+		resp, err := s.azure.Client("").Get(uris.SerialConsoleLogBlobURI)
+		if err != nil {
+			return err
+		}
+		text, err := io.ReadAll(resp.Body)
+		if err := errors.Join(err, resp.Body.Close()); err != nil {
+			return err
+		}
+		for _, line := range []string{"Datasource DataSourceAzure", "sluice-join: admitted as node " + m.node} {
+			if !strings.Contains(string(text), line) {
+				return fmt.Errorf("boot diagnostics have no %q:\n%s", line, text)
+			}
+		}
+		s.step("boot diagnostics show the boot of %s: %d lines", m.node, strings.Count(string(text), "\n"))
 	}
-	resp, err := s.azure.Client("").Get(uris.SerialConsoleLogBlobURI)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	for _, line := range []string{"Datasource DataSourceAzure", "sluice-join: admitted as node render-agents-000000"} {
-		if !strings.Contains(string(text), line) {
-			return fmt.Errorf("boot diagnostics have no %q:\n%s", line, text)
+	return nil
+}
+
+// restart switches the agents off and on: they come back from their own disks as the nodes that they were.
+func (s *story) restart(ctx context.Context, _ options) error {
+	before := map[string]*corev1.Node{}
+	for _, pool := range pools {
+		node, err := s.kube.CoreV1().Nodes().Get(ctx, s.first[pool].node, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		before[pool] = node
+		if err := s.ask(ctx, http.MethodPost, s.first[pool].id+"/powerOff"+version, nil); err != nil {
+			return err
 		}
 	}
-	s.step("boot diagnostics show the agent's boot: %d lines", strings.Count(string(text), "\n"))
+	for _, pool := range pools {
+		id := s.first[pool].id
+		if err := until(ctx, "the machine to be off", func() (bool, error) { return !s.host.Running(id), nil }); err != nil {
+			return err
+		}
+		if err := s.ask(ctx, http.MethodPost, id+"/start"+version, nil); err != nil {
+			return err
+		}
+	}
+	for _, pool := range pools {
+		name := s.first[pool].node
+		if err := until(ctx, "the node of another boot", func() (bool, error) {
+			node, err := s.kube.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+			return err == nil && node.UID == before[pool].UID && node.Status.NodeInfo.BootID != before[pool].Status.NodeInfo.BootID, err
+		}); err != nil {
+			return err
+		}
+		if err := s.ready(ctx, name, corev1.ConditionTrue); err != nil {
+			return err
+		}
+		s.step("switched off and on, %s is Ready again, from its own disk", name)
+	}
 	return nil
 }
 
-// restart switches an agent off and on: it comes back from its own disk as the node that it was.
-func (s *story) restart(ctx context.Context, _ options) error {
-	const id, name = setID + "/virtualMachines/0", "render-agents-000000"
-	before, err := s.kube.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	if err := s.ask(ctx, http.MethodPost, id+"/powerOff"+version, nil); err != nil {
-		return err
-	}
-	if err := until(ctx, "the machine to be off", func() (bool, error) { return !s.host.Running(id), nil }); err != nil {
-		return err
-	}
-	if err := s.ask(ctx, http.MethodPost, id+"/start"+version, nil); err != nil {
-		return err
-	}
-	if err := until(ctx, "the node of another boot", func() (bool, error) {
-		node, err := s.kube.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-		return err == nil && node.UID == before.UID && node.Status.NodeInfo.BootID != before.Status.NodeInfo.BootID, err
-	}); err != nil {
-		return err
-	}
-	if err := s.ready(ctx, name, corev1.ConditionTrue); err != nil {
-		return err
-	}
-	s.step("switched off and on, %s is Ready again, from its own disk", name)
-	return nil
-}
-
-// burst asks for more than two machines have, and waits until that is done.
+// burst asks of each pool for more than one machine has, and waits until that is done.
 func (s *story) burst(ctx context.Context, _ options) error {
-	many := int32(3)
-	job := &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: "frames"},
-		Spec: batchv1.JobSpec{
-			Parallelism: &many, Completions: &many,
-			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-				RestartPolicy: corev1.RestartPolicyNever,
-				Containers: []corev1.Container{{
-					Name: "frame", Image: s.pause, ImagePullPolicy: corev1.PullNever, Args: []string{"sleep", "10s"},
-					Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1500m")}},
+	two := int32(2)
+	for _, pool := range pools {
+		job := &batchv1.Job{
+			ObjectMeta: metav1.ObjectMeta{Name: "frames-" + pool},
+			Spec: batchv1.JobSpec{
+				Parallelism: &two, Completions: &two,
+				Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+					RestartPolicy: corev1.RestartPolicyNever, NodeSelector: map[string]string{"pool": pool},
+					Containers: []corev1.Container{{
+						Name: "frame", Image: s.pause, ImagePullPolicy: corev1.PullNever, Args: []string{"sleep", "10s"},
+						Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1500m")}},
+					}},
 				}},
-			}},
-		},
+			},
+		}
+		if _, err := s.kube.BatchV1().Jobs("default").Create(ctx, job, metav1.CreateOptions{}); err != nil {
+			return err
+		}
 	}
-	if _, err := s.kube.BatchV1().Jobs("default").Create(ctx, job, metav1.CreateOptions{}); err != nil {
-		return err
+	s.step("a Job for each pool wants two machines of it")
+	s.second = map[string]machine{}
+	for _, pool := range pools {
+		if err := until(ctx, "a second machine of pool "+pool, func() (bool, error) {
+			for _, m := range s.machines(pool) {
+				if m != s.first[pool] {
+					s.second[pool] = m
+				}
+			}
+			return len(s.machines(pool)) == 2, nil
+		}); err != nil {
+			return err
+		}
 	}
-	s.step("a Job wants three machines")
-	if err := until(ctx, "a third machine", func() (bool, error) { return len(s.machines()) == 3, nil }); err != nil {
-		return err
+	s.step("sluice has grown both scale sets to two")
+	for _, pool := range pools {
+		if err := s.ready(ctx, s.second[pool].node, corev1.ConditionTrue); err != nil {
+			return err
+		}
+		s.step("%s is a Ready node", s.second[pool].node)
 	}
-	s.step("sluice has grown the scale set to three")
-	if err := s.ready(ctx, "render-agents-000002", corev1.ConditionTrue); err != nil {
-		return err
+	for _, pool := range pools {
+		if err := until(ctx, "the Job to end", func() (bool, error) {
+			j, err := s.kube.BatchV1().Jobs("default").Get(ctx, "frames-"+pool, metav1.GetOptions{})
+			return err == nil && j.Status.Succeeded == two, err
+		}); err != nil {
+			return err
+		}
 	}
-	s.step("render-agents-000002 is a Ready node")
-	if err := until(ctx, "the Job to end", func() (bool, error) {
-		j, err := s.kube.BatchV1().Jobs("default").Get(ctx, "frames", metav1.GetOptions{})
-		return err == nil && j.Status.Succeeded == many, err
-	}); err != nil {
-		return err
-	}
-	s.step("the Job has ended")
+	s.step("the Jobs have ended")
 	return nil
 }
 
-// machines are the ids of the pool's machines, by name.
-func (s *story) machines() map[string]string {
-	all := map[string]string{}
+// machine is one of a pool.
+type machine struct{ id, node string }
+
+// machines are those of a pool.
+func (s *story) machines(pool string) (all []machine) {
 	for _, m := range s.azure.Machines() {
-		if m.ID != serverID {
-			all[m.ComputerName] = m.ID
+		if m.ScaleSet == "render-"+pool {
+			all = append(all, machine{m.ID, strings.ToLower(m.ComputerName)})
 		}
 	}
 	return all
 }
 
-// idle waits until sluice has removed the machine that nothing needs, and no other.
+// idle waits until sluice has removed the machines that nothing needs, and no others.
 func (s *story) idle(ctx context.Context, _ options) error {
-	if err := until(ctx, "the third machine to go", func() (bool, error) { return len(s.machines()) < 3, nil }); err != nil {
-		return err
+	for _, pool := range pools {
+		gone := s.second[pool]
+		if err := until(ctx, "machine "+gone.node+" to go", func() (bool, error) { return len(s.machines(pool)) < 2, nil }); err != nil {
+			return err
+		}
+		if left := s.machines(pool); len(left) != 1 || left[0] != s.first[pool] {
+			return fmt.Errorf("sluice has left the machines %v", left)
+		}
+		s.step("sluice has removed %s and no other", gone.node)
+		if err := until(ctx, "the machine's disk to go", func() (bool, error) {
+			_, there := s.host.Console(gone.id)
+			return !there, nil
+		}); err != nil {
+			return err
+		}
+		if _, err := s.operator.run(ctx, "sluice", "explain", "node", gone.node); err != nil {
+			return err
+		}
 	}
-	if left := s.machines(); len(left) != 2 || left["render-agents-000000"] == "" || left["render-agents-000001"] == "" {
-		return fmt.Errorf("sluice has left the machines %v", left)
-	}
-	s.step("sluice has removed render-agents-000002 and no other")
-	if err := until(ctx, "the machine's disk to go", func() (bool, error) {
-		_, there := s.host.Console(setID + "/virtualMachines/2")
-		return !there, nil
-	}); err != nil {
-		return err
-	}
-	_, err := s.operator.run(ctx, "sluice", "explain", "node", "render-agents-000002")
-	return err
+	return nil
 }
 
-// gone waits until sluice has removed the Node as well, which it does once it is sure that the machine is gone.
+// gone waits until sluice has removed the Nodes as well, which it does once it is sure that the machines are gone.
 func (s *story) gone(ctx context.Context, _ options) error {
-	if err := until(ctx, "the Node to go", func() (bool, error) {
-		_, err := s.kube.CoreV1().Nodes().Get(ctx, "render-agents-000002", metav1.GetOptions{})
-		return apierrors.IsNotFound(err), err
-	}); err != nil {
-		return err
+	for _, pool := range pools {
+		if err := until(ctx, "the Node to go", func() (bool, error) {
+			_, err := s.kube.CoreV1().Nodes().Get(ctx, s.second[pool].node, metav1.GetOptions{})
+			return apierrors.IsNotFound(err), err
+		}); err != nil {
+			return err
+		}
 	}
-	s.step("its Node is gone")
+	s.step("their Nodes are gone")
 	return nil
 }
 
 // end takes the cluster down.
-func (s *story) end(ctx context.Context, _ options) error {
+func (s *story) end(ctx context.Context, o options) error {
 	if _, err := s.operator.run(ctx, "sluice", "cluster", "diff"); err != nil {
 		return err
 	}
@@ -374,7 +470,11 @@ func (s *story) end(ctx context.Context, _ options) error {
 	if err != nil {
 		return err
 	}
-	if want := map[string][]string{"images": {}, "render-storage": {"disks assets"}}; !maps.EqualFunc(left, want, slices.Equal) {
+	given, rightsGiven := []string{}, 1 // the operator's
+	if o.cloudProvider != "" {
+		given, rightsGiven = []string{"userAssignedIdentities render"}, 2
+	}
+	if want := map[string][]string{"images": given, "render-storage": {"disks assets"}}; !maps.EqualFunc(left, want, slices.Equal) {
 		return fmt.Errorf("down has left %v, and not %v", left, want)
 	}
 	var rights struct {
@@ -383,7 +483,7 @@ func (s *story) end(ctx context.Context, _ options) error {
 	if err := s.ask(ctx, http.MethodGet, "/subscriptions/"+subscription+"/providers/Microsoft.Authorization/roleAssignments?api-version=2022-04-01", &rights); err != nil {
 		return err
 	}
-	if len(rights.Value) != 1 { // the operator's
+	if len(rights.Value) != rightsGiven {
 		return fmt.Errorf("down has left the rights %v", rights.Value)
 	}
 	s.step("the cluster is down, and the storage is left")

@@ -33,13 +33,13 @@ const (
 )
 
 // decide looks at the requests for certificates that nobody has decided on yet: those by tokens of the door, and those of machines whose pools it knows. Askers
-// take turns: who floods the API server with requests keeps its own waiting.
-func (d *Door) decide(ctx context.Context, records []*record) error {
-	byTokens, err := d.cluster.undecided(ctx, certificates.KubeAPIServerClientKubeletSignerName, func(s *certificates.CertificateSigningRequestSpec) bool {
+// take turns: who floods the API server with requests keeps its own waiting. It gives the users whose serving certificate was approved.
+func (d *Door) decide(ctx context.Context, records []*record) (served map[string]bool, err error) {
+	byTokens, _, err := d.cluster.undecided(ctx, certificates.KubeAPIServerClientKubeletSignerName, func(s *certificates.CertificateSigningRequestSpec) bool {
 		return slices.Contains(s.Groups, tokenGroups[Kubeadm]) && strings.HasPrefix(s.Username, byToken)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var faults []error // of one asker none is another's
 	for _, asker := range slices.Sorted(maps.Keys(byTokens)) {
@@ -51,11 +51,11 @@ func (d *Door) decide(ctx context.Context, records []*record) error {
 			}
 		}
 	}
-	byNodes, err := d.cluster.undecided(ctx, certificates.KubeletServingSignerName, func(s *certificates.CertificateSigningRequestSpec) bool {
+	byNodes, served, err := d.cluster.undecided(ctx, certificates.KubeletServingSignerName, func(s *certificates.CertificateSigningRequestSpec) bool {
 		return strings.HasPrefix(s.Username, byNode)
 	})
 	if err != nil {
-		return errors.Join(append(faults, err)...)
+		return nil, errors.Join(append(faults, err)...)
 	}
 	for _, asker := range d.next(slices.Sorted(maps.Keys(byNodes)), mostServing) {
 		m, ours := d.host(ctx, strings.TrimPrefix(asker, byNode))
@@ -69,7 +69,7 @@ func (d *Door) decide(ctx context.Context, records []*record) error {
 			}
 		}
 	}
-	return errors.Join(faults...)
+	return served, errors.Join(faults...)
 }
 
 // next are those whose turn it is, of all in their order.
@@ -90,24 +90,36 @@ func (d *Door) next(all []string, most int) []string {
 	return all
 }
 
-// undecided are the requests to a signer that wait, some of each asker. Of a flood it holds a page at a time.
-func (c *cluster) undecided(ctx context.Context, signer string, ours func(*certificates.CertificateSigningRequestSpec) bool) (map[string][]*certificates.CertificateSigningRequest, error) {
-	all, o := map[string][]*certificates.CertificateSigningRequest{}, metav1.ListOptions{FieldSelector: "spec.signerName=" + signer, Limit: page}
+// undecided are the requests to a signer that wait, some of each asker, and the askers of those that were approved. Of a flood it holds a page at a time.
+func (c *cluster) undecided(ctx context.Context, signer string, ours func(*certificates.CertificateSigningRequestSpec) bool) (
+	waiting map[string][]*certificates.CertificateSigningRequest, approved map[string]bool, err error,
+) {
+	waiting, approved = map[string][]*certificates.CertificateSigningRequest{}, map[string]bool{}
+	o := metav1.ListOptions{FieldSelector: "spec.signerName=" + signer, Limit: page}
 	for {
 		list, err := c.client.CertificatesV1().CertificateSigningRequests().List(ctx, o)
 		if err != nil {
-			return nil, fmt.Errorf("list certificate signing requests: %w", err)
+			return nil, nil, fmt.Errorf("list certificate signing requests: %w", err)
 		}
 		for i := range list.Items {
 			q := &list.Items[i]
-			if asker := q.Spec.Username; len(q.Status.Conditions) == 0 && ours(&q.Spec) && len(all[asker]) < mostOfAsker {
-				all[asker] = append(all[asker], q.DeepCopy()) // the page itself can go
+			asker := q.Spec.Username
+			switch {
+			case !ours(&q.Spec):
+			case len(q.Status.Conditions) == 0 && len(waiting[asker]) < mostOfAsker:
+				waiting[asker] = append(waiting[asker], q.DeepCopy()) // the page itself can go
+			case slices.ContainsFunc(q.Status.Conditions, isApproval):
+				approved[asker] = true
 			}
 		}
 		if o.Continue = list.Continue; o.Continue == "" {
-			return all, nil
+			return waiting, approved, nil
 		}
 	}
+}
+
+func isApproval(c certificates.CertificateSigningRequestCondition) bool {
+	return c.Type == certificates.CertificateApproved
 }
 
 func recordOf(records []*record, token string) *record {

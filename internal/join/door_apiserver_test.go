@@ -100,7 +100,13 @@ func (p *plane) codes(t *testing.T) (all []string) {
 func joinsWhole(t *testing.T, p *plane) {
 	w := p.newWorld(t, "whole", 1)
 	m := w.machine(0)
+	if w.door.Woken() {
+		t.Error("a door that has given nothing looks sooner")
+	}
 	s := m.joins()
+	if !w.door.Woken() {
+		t.Error("its kubelet's request waits until the door looks again by itself")
+	}
 	if s.Node != m.ComputerName || s.Server != p.config.Host || s.CACertificate != string(p.config.CAData) || !strings.HasPrefix(s.K3sToken, "K10") || !strings.HasSuffix(s.K3sToken, "::"+s.Token) {
 		t.Errorf("it got %+v", s)
 	}
@@ -179,12 +185,24 @@ func certificatesOfOthers(t *testing.T, p *plane) {
 
 func servingCertificates(t *testing.T, p *plane) {
 	w := p.newWorld(t, "serving", 2)
+	// Of machines of other worlds, too, certificates would be expected.
+	w.must(w.admin.CoreV1().ConfigMaps("sluice-join").DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "sluice.dev/join=record"}))
 	m, other := w.machine(0), w.machine(1)
 	s := m.joins()
 	q, key := w.csr(w.bearer(s), certificates.KubeAPIServerClientKubeletSignerName, clientUsages, &x509.CertificateRequest{Subject: subject(s.Node)})
 	kubelet := w.issued(q, key)
 	_, err := kubelet.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: s.Node}, Spec: corev1.NodeSpec{ProviderID: "azure://" + m.ID}}, metav1.CreateOptions{})
 	w.must(err)
+	looksAgain := func(want bool, when string) {
+		t.Helper()
+		if busy, err := w.door.Step(t.Context()); err != nil || busy != want {
+			t.Errorf("%s: busy %v, want %v: %v", when, busy, want, err)
+		}
+	}
+	looksAgain(true, "a new node has no serving certificate yet")
+	w.ahead += 5 * time.Minute
+	looksAgain(false, "its kubelet asks for none")
+	w.ahead -= 5 * time.Minute
 	ip, theirs := net.ParseIP(m.PrivateIP), net.ParseIP(other.PrivateIP)
 	for name, of := range map[string]struct {
 		request  *x509.CertificateRequest
@@ -199,6 +217,7 @@ func servingCertificates(t *testing.T, p *plane) {
 			t.Errorf("%s: %q %s, want %s %s", name, is, why, of.is, of.want)
 		}
 	}
+	looksAgain(false, "it has one")
 }
 
 func refusals(t *testing.T, p *plane) {

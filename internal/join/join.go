@@ -92,6 +92,7 @@ type Door struct {
 	metrics    *metrics
 	told       *told
 	judging    chan struct{}
+	gave       chan struct{} // holds one where a token was given since the door looked last
 
 	turns sync.Mutex
 	turn  string // whose requests for serving certificates were looked at last
@@ -128,7 +129,7 @@ func New(o Options) (*Door, error) {
 	return &Door{
 		o: o, challenges: newChallenges(o.Key, o.Now), rates: newRates[netip.Addr](ofAddress, o.Now), attempts: newRates[string](ofMachine, o.Now), issuers: newIssuers(o), machines: newMachines(o.Cloud, o.Now),
 		cluster: &cluster{client: o.Client, given: given}, metrics: newMetrics(), told: newTold(o.Now),
-		judging: make(chan struct{}, mostAtOnce),
+		judging: make(chan struct{}, mostAtOnce), gave: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -246,6 +247,10 @@ func (d *Door) judge(ctx context.Context, q request, source netip.Addr) (any, *r
 	g, r := d.cluster.give(ctx, m, d.o.Now(), d.o.Life)
 	if r != nil {
 		return nil, r
+	}
+	select {
+	case d.gave <- struct{}{}:
+	default:
 	}
 	d.metrics.given.Inc()
 	d.o.Log.Info("let a machine join", "node", g.Node, "machine", m.ID, "from", source, "token", g.Token[:6], "expires", g.Expires)

@@ -40,26 +40,44 @@ func (d *Door) Serve(ctx context.Context, l net.Listener, certificate tls.Certif
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()
 	defer func() { _ = s.Close() }()
+	err := d.rounds(ctx, ended, func() bool {
+		pass, cancel := context.WithTimeout(ctx, patience) // an API server may take connections and answer nothing
+		defer cancel()
+		busy, err := d.Step(pass)
+		if err != nil && ctx.Err() == nil {
+			d.o.Log.Warn("tokens and certificates are not all looked after", "err", err)
+		}
+		return busy
+	})
+	if err != nil {
+		return fmt.Errorf("serve %s: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// rounds looks again and again, until ctx is done or something has ended with an error. A token that is given wakes a door that idles: its
+// machine asks for a certificate within a second, and would wait for it.
+func (d *Door) rounds(ctx context.Context, ended <-chan error, look func() (busy bool)) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for {
+	for idle := false; ; {
 		select {
 		case <-ctx.Done():
 			return nil
 		case err := <-ended:
-			return fmt.Errorf("serve %s: %w", l.Addr(), err)
+			return err
+		case <-d.gave:
+			if idle {
+				timer.Reset(whileBusy)
+			}
+			idle = false // further tokens put the next look off no more
 		case <-timer.C:
-			pass, cancel := context.WithTimeout(ctx, patience) // an API server may take connections and answer nothing
-			busy, err := d.Step(pass)
-			cancel()
-			if err != nil && ctx.Err() == nil {
-				d.o.Log.Warn("tokens and certificates are not all looked after", "err", err)
+			idle = !look()
+			if idle {
+				timer.Reset(whileIdle)
+			} else {
+				timer.Reset(whileBusy)
 			}
-			next := whileIdle
-			if busy {
-				next = whileBusy
-			}
-			timer.Reset(next)
 		}
 	}
 }

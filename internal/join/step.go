@@ -17,14 +17,15 @@ import (
 const goneAfter = 2 * time.Minute
 
 // Step is one pass over what the door has given: it decides on requests for certificates, and ends tokens whose machine is a node, whose time is over or whose machine is
-// gone. It never waits. Busy says that there is a token to be watched, or may be. Several replicas may do it at once.
+// gone. It never waits. Busy says that there is a token to be watched or a certificate to come, or may be. Several replicas may do it at once.
 func (d *Door) Step(ctx context.Context) (busy bool, err error) {
 	records, err := d.cluster.records(ctx)
 	if err != nil {
 		return true, d.fault(ctx, err)
 	}
 	var faults []error
-	if err := d.decide(ctx, records); err != nil {
+	served, err := d.decide(ctx, records)
+	if err != nil {
 		faults = append(faults, d.fault(ctx, err))
 	}
 	outstanding := 0
@@ -35,9 +36,18 @@ func (d *Door) Step(ctx context.Context) (busy bool, err error) {
 		if r.token != "" {
 			outstanding++
 		}
+		busy = busy || r.token != "" || d.unserved(r, served)
 	}
 	d.metrics.outstanding.Set(float64(outstanding))
-	return outstanding > 0, errors.Join(faults...)
+	return busy, errors.Join(faults...)
+}
+
+// servingSoon is how long after its token a kubelet is expected to ask for its serving certificate. A cloud controller names a node's addresses first.
+const servingSoon = 5 * time.Minute
+
+// unserved says whether the request for a new node's serving certificate is still to come. Until it is approved nobody reads the logs of the node's pods.
+func (d *Door) unserved(r *record, served map[string]bool) bool {
+	return d.o.Distribution == Kubeadm && r.joined && !served[byNode+r.node] && d.o.Now().Sub(r.given) < servingSoon
 }
 
 // fault tells a person of rights that are missing.

@@ -77,8 +77,8 @@ type Demolition struct {
 // Says is a resource that goes, in words: rights with the name of their role.
 func (d *Demolition) Says(r Resource) string { return says(r, d.roles[r]) }
 
-// Demolish says what [Cluster.Down] would delete: what the deployment's record names or what bears the cluster's tag, in the cluster's
-// own group; and the role assignments that the deployment has made in others.
+// Demolish says what [Cluster.Down] would delete: what the deployment's record names, what bears the cluster's tag or what its cloud
+// controller has made, in the cluster's own group; and the role assignments that the deployment has made in others.
 func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 	group := c.group(c.File.ResourceGroup)
 	var about struct {
@@ -103,7 +103,7 @@ func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 	}
 	goes := map[string]bool{}
 	for _, r := range all {
-		if about := (Resource{r.ID}); !about.part() && (made[strings.ToLower(r.ID)] || c.ours(r)) {
+		if about := (Resource{r.ID}); !about.part() && (made[strings.ToLower(r.ID)] || c.ours(r) || c.forServices(r)) {
 			d.Goes = append(d.Goes, about)
 			goes[strings.ToLower(r.ID)] = true
 		}
@@ -152,6 +152,25 @@ func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 		d.Group = c.File.ResourceGroup
 	}
 	return d, nil
+}
+
+// controllerTag is on the public addresses that cloud-provider-azure makes: the cluster that it was told. One that a person made has it not.
+const controllerTag = "k8s-azure-cluster-name"
+
+// forServices says whether the cluster's cloud controller has made a resource for Services. Its load balancers have no tag, but names that
+// are its own. With the controller gone nobody would delete them, and while they are there the network cannot be.
+func (c *Cluster) forServices(r listed) bool {
+	if !c.File.Addons.CloudProvider {
+		return false
+	}
+	about := Resource{r.ID}
+	switch strings.ToLower(about.Kind()) {
+	case "microsoft.network/loadbalancers":
+		return strings.EqualFold(about.Name(), c.File.Name) || strings.EqualFold(about.Name(), c.File.Name+"-internal")
+	case "microsoft.network/publicipaddresses":
+		return r.Tags[controllerTag] == c.File.Name
+	}
+	return false
 }
 
 // user is the machine that a disk or an interface belongs to, and with which it goes; "" for none.

@@ -343,6 +343,62 @@ func TestAFailedMachineIsNamed(t *testing.T) {
 	}
 }
 
+// TestWhatTheCloudControllerMadeGoesToo leaves Services of type LoadBalancer, and others' load balancers and addresses beside theirs.
+func TestWhatTheCloudControllerMadeGoesToo(t *testing.T) {
+	for name, c := range map[string]struct {
+		controller bool
+		stays      []string
+	}{
+		"of the cluster":       {true, []string{"renders", "theirs", "theirs-too"}},
+		"without a controller": {false, []string{"render", "render-internal", "renders", "render-a1", "theirs", "theirs-too"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "k3s")
+			w.File.Addons.CloudProvider = c.controller
+			w.up()
+			at := "/subscriptions/" + subscription + "/resourceGroups/render/providers/Microsoft.Network/"
+			put := func(kind, name string, tags, properties map[string]any) {
+				w.must(w.Cloud.Put(t.Context(), at+kind+"/"+name, "2024-05-01", map[string]any{
+					"location": "westeurope", "sku": map[string]any{"name": "Standard"}, "tags": tags, "properties": properties,
+				}))
+			}
+			for address, tags := range map[string]map[string]any{
+				"render-a1": {"k8s-azure-cluster-name": "render", "k8s-azure-service": "default/web"}, "theirs": {"k8s-azure-cluster-name": "renders"}, "theirs-too": {},
+			} {
+				put("publicIPAddresses", address, tags, map[string]any{"publicIPAllocationMethod": "Static"})
+			}
+			for _, balancer := range []string{"render", "render-internal", "renders"} {
+				properties := map[string]any{"backendAddressPools": []any{map[string]any{"name": "render"}}}
+				if balancer == "render" { // the controller's own way: addresses of the network
+					properties["frontendIPConfigurations"] = []any{map[string]any{
+						"name": "a1", "properties": map[string]any{"publicIPAddress": map[string]any{"id": at + "publicIPAddresses/render-a1"}},
+					}}
+					properties["backendAddressPools"] = []any{map[string]any{"name": "render", "properties": map[string]any{
+						"loadBalancerBackendAddresses": []any{map[string]any{"name": "10.10.0.5", "properties": map[string]any{
+							"ipAddress": "10.10.0.5", "virtualNetwork": map[string]any{"id": at + "virtualNetworks/render"},
+						}}},
+					}}}
+				}
+				put("loadBalancers", balancer, nil, properties)
+			}
+			d, err := w.Demolish(t.Context())
+			w.must(err)
+			var stays []string
+			for _, r := range d.Stays {
+				stays = append(stays, r.Name())
+			}
+			slices.Sort(stays)
+			want := slices.Sorted(slices.Values(c.stays))
+			if !slices.Equal(stays, want) || d.Group != "" {
+				t.Errorf("stays %q of group %q, want %q", stays, d.Group, want)
+			}
+			if err := w.Down(t.Context(), d); (err == nil) != c.controller {
+				t.Errorf("down: %v", err)
+			}
+		})
+	}
+}
+
 // TestWhatOthersMadeStays leaves somebody else's disk in the group, and so the group.
 func TestWhatOthersMadeStays(t *testing.T) {
 	w := newWorld(t, "k3s")

@@ -212,6 +212,22 @@ func TestAPoolsModelTagChangesWithWhatItsMachinesAreTold(t *testing.T) {
 	}
 }
 
+// TestTheCloudControllerIsTheOneThatIsPlayed holds the version that is installed against the one that make up boots with -cloud-provider.
+func TestTheCloudControllerIsTheOneThatIsPlayed(t *testing.T) {
+	module, err := os.ReadFile("../../hack/boot/cloudprovider/go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	images := strings.Join(render.Images(load(t, "kubeadm-user")), " ")
+	for _, name := range []string{"azure-cloud-controller-manager", "azure-cloud-node-manager"} {
+		_, version, found := strings.Cut(images, "/"+name+":")
+		version, _, _ = strings.Cut(version, " ")
+		if !found || !strings.Contains(string(module), "\tsigs.k8s.io/cloud-provider-azure "+version+" ") {
+			t.Errorf("%s is installed in version %q, and hack/boot/cloudprovider/go.mod has another", name, version)
+		}
+	}
+}
+
 // TestImagesAreAllThatAServersManifestsName reads what cloud-init writes, and wants each image of it in the list, under the name that the file gives it.
 func TestImagesAreAllThatAServersManifestsName(t *testing.T) {
 	line := regexp.MustCompile(`(?m)^ *(?:- )?image: (.+)$`)

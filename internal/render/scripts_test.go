@@ -155,6 +155,31 @@ start_agent() { echo start; }
 	}
 }
 
+// TestAKubeletSaysItsAddressWhereACloudControllerWouldBeAwaited writes the kubelet's arguments of a machine with a second address.
+func TestAKubeletSaysItsAddressWhereACloudControllerWouldBeAwaited(t *testing.T) {
+	for name, tc := range map[string]struct{ cloud, server, route, want string }{
+		"an agent":    {"true", "10.10.0.4", "10.10.0.4 dev eth0 src 10.10.0.7 uid 0 \\    cache ", "--cloud-provider=external --node-ip=10.10.0.7 "},
+		"a server":    {"true", "10.10.0.4", "local 10.10.0.4 dev lo src 10.10.0.4 uid 0 \\    cache <local> ", "--cloud-provider=external --node-ip=10.10.0.4 "},
+		"by a router": {"true", "10.60.0.4", "10.60.0.4 via 10.10.0.1 dev eth0 src 10.10.0.7 uid 0 \\    cache ", "--cloud-provider=external --node-ip=10.10.0.7 "},
+		"without one": {"false", "10.10.0.4", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, ok := bash(t, words+"MIRROR= CONTAINERD=1 RUNC=1 PLUGINS=1 FLANNEL=1 CLOUD_PROVIDER="+tc.cloud+" SERVER="+tc.server+"\n"+
+				script(t, "common.sh")+strings.ReplaceAll(script(t, "kubeadm.sh"), "/etc/default", "$PWD")+`
+ip() { [ "$*" = "-4 -o route get $SERVER" ] && echo '`+tc.route+`'; }
+node_name() { echo node; }
+labels() { echo a=b; }
+the_providers_id() { echo azure:///id; }
+kubelet_arguments --more
+cat kubelet
+`)
+			if want := `KUBELET_EXTRA_ARGS="` + tc.want + "--hostname-override=node --provider-id=azure:///id --node-labels=a=b --more\"\n"; out != want || !ok {
+				t.Errorf("got %q, want %q", out, want)
+			}
+		})
+	}
+}
+
 // TestAManifestIsAppliedOnlyAsSluiceKnowsIt plays an addon of the server: what was fetched has the checksum of the table, or nothing of it is applied.
 func TestAManifestIsAppliedOnlyAsSluiceKnowsIt(t *testing.T) {
 	_, addon, found := strings.Cut(script(t, "server.sh"), "\n# addon NAME")

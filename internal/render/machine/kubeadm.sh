@@ -70,11 +70,16 @@ mirror_path() {
 	esac
 }
 
+# own_address: the address by which this machine reaches the server, which is that of its first interface.
+own_address() { ip -4 -o route get "$SERVER" | sed -n 's/.* src \([0-9.]*\).*/\1/p'; }
+
 # kubelet_arguments MORE...: what every kubelet is told of its machine.
 kubelet_arguments() {
 	local all
 	all="--hostname-override=$(node_name) --provider-id=$(the_providers_id) --node-labels=$(labels)"
-	[ "$CLOUD_PROVIDER" = false ] || all="--cloud-provider=external $all"
+	# Without its own word for it the node has no address until Azure's node manager gives it one. kube-proxy waits half a minute for the address, and the node
+	# manager for kube-proxy.
+	[ "$CLOUD_PROVIDER" = false ] || all="--cloud-provider=external --node-ip=$(own_address) $all"
 	[ -z "$NODE_TAINTS" ] || all="$all --register-with-taints=$NODE_TAINTS"
 	mkdir -p /etc/default
 	echo "KUBELET_EXTRA_ARGS=\"$all $*\"" >/etc/default/kubelet
