@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 )
 
 // GangAnnotation on the pods of a controller, such as a Job, says that all of them are one gang, and how many there have to be: "64" for
@@ -69,7 +69,7 @@ func (o *Objects) GangOf(c *Class) (Gang, bool) {
 
 func (o *Objects) podGroup(namespace, name string) (Gang, bool) {
 	g := Gang{ID: "podgroup " + namespace + "/" + name, Name: namespace + "/" + name}
-	i, ok := slices.BinarySearchFunc(o.PodGroups, g.Name, func(p *schedulingv1alpha2.PodGroup, _ string) int {
+	i, ok := slices.BinarySearchFunc(o.PodGroups, g.Name, func(p *schedulingv1beta1.PodGroup, _ string) int {
 		return cmp.Or(cmp.Compare(p.Namespace, namespace), cmp.Compare(p.Name, name))
 	})
 	if !ok {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
@@ -13,14 +13,14 @@ import (
 )
 
 func TestGangIsToldInFourWays(t *testing.T) {
-	group := func(name string, p schedulingv1alpha2.PodGroupSchedulingPolicy) *schedulingv1alpha2.PodGroup {
-		return &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: schedulingv1alpha2.PodGroupSpec{SchedulingPolicy: p}}
+	group := func(name string, p schedulingv1beta1.PodGroupSchedulingPolicy) *schedulingv1beta1.PodGroup {
+		return &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: schedulingv1beta1.PodGroupSpec{SchedulingPolicy: p}}
 	}
 	objects := cluster.Objects{
-		PodGroups: []*schedulingv1alpha2.PodGroup{
-			group("render", schedulingv1alpha2.PodGroupSchedulingPolicy{Gang: &schedulingv1alpha2.GangSchedulingPolicy{MinCount: 64}}),
-			group("single", schedulingv1alpha2.PodGroupSchedulingPolicy{Gang: &schedulingv1alpha2.GangSchedulingPolicy{MinCount: 1}}),
-			group("web", schedulingv1alpha2.PodGroupSchedulingPolicy{Basic: &schedulingv1alpha2.BasicSchedulingPolicy{}}),
+		PodGroups: []*schedulingv1beta1.PodGroup{
+			group("render", schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: 64}}),
+			group("single", schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: 1}}),
+			group("web", schedulingv1beta1.PodGroupSchedulingPolicy{Basic: &schedulingv1beta1.BasicSchedulingPolicy{}}),
 		},
 		CoschedulingGroups: []*cluster.CoschedulingGroup{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "train"}, Spec: cluster.CoschedulingGroupSpec{MinMember: 8}}},
 	}

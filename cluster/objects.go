@@ -5,7 +5,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	storagev1 "k8s.io/api/storage/v1"
 )
 
@@ -35,14 +35,14 @@ type Objects struct {
 	VolumeAttachments      []*storagev1.VolumeAttachment   `json:"volumeAttachments,omitempty"`
 
 	// What many clusters do not have: nil where the API is not installed.
-	DeviceClasses        []*resourcev1.DeviceClass      `json:"deviceClasses,omitempty"`
-	ResourceClaims       []*resourcev1.ResourceClaim    `json:"resourceClaims,omitempty"`
-	ResourceSlices       []*resourcev1.ResourceSlice    `json:"resourceSlices,omitempty"`
-	PodGroups            []*schedulingv1alpha2.PodGroup `json:"podGroups,omitempty"` // of scheduling.k8s.io
-	CoschedulingGroups   []*CoschedulingGroup           `json:"coschedulingGroups,omitempty"`
-	CapacityBuffers      []*CapacityBuffer              `json:"capacityBuffers,omitempty"`
-	ProvisioningRequests []*ProvisioningRequest         `json:"provisioningRequests,omitempty"`
-	PodTemplates         []*corev1.PodTemplate          `json:"podTemplates,omitempty"` // followed where buffers or requests may name them, those of what buffers scale besides
+	DeviceClasses        []*resourcev1.DeviceClass     `json:"deviceClasses,omitempty"`
+	ResourceClaims       []*resourcev1.ResourceClaim   `json:"resourceClaims,omitempty"`
+	ResourceSlices       []*resourcev1.ResourceSlice   `json:"resourceSlices,omitempty"`
+	PodGroups            []*schedulingv1beta1.PodGroup `json:"podGroups,omitempty"` // of scheduling.k8s.io
+	CoschedulingGroups   []*CoschedulingGroup          `json:"coschedulingGroups,omitempty"`
+	CapacityBuffers      []*CapacityBuffer             `json:"capacityBuffers,omitempty"`
+	ProvisioningRequests []*ProvisioningRequest        `json:"provisioningRequests,omitempty"`
+	PodTemplates         []*corev1.PodTemplate         `json:"podTemplates,omitempty"` // followed where buffers or requests may name them, those of what buffers scale besides
 }
 
 // RankingName is the ConfigMap by which operators rank groups for the expander priority. The name is cluster-autoscaler's.

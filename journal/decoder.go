@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	storagev1 "k8s.io/api/storage/v1"
 
 	"sluice.dev/sluice/cluster"
@@ -82,7 +82,7 @@ type Decoder struct {
 	deviceClasses          objects[*resourcev1.DeviceClass]
 	resourceClaims         objects[*resourcev1.ResourceClaim]
 	resourceSlices         objects[*resourcev1.ResourceSlice]
-	podGroups              objects[*schedulingv1alpha2.PodGroup]
+	podGroups              objects[*schedulingv1beta1.PodGroup]
 	coschedulingGroups     objects[*cluster.CoschedulingGroup]
 	capacityBuffers        objects[*cluster.CapacityBuffer]
 	provisioningRequests   objects[*cluster.ProvisioningRequest]

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -52,7 +52,7 @@ type record struct {
 	DeviceClasses          change[*resourcev1.DeviceClass]       `json:"deviceClasses,omitzero"`
 	ResourceClaims         change[*resourcev1.ResourceClaim]     `json:"resourceClaims,omitzero"`
 	ResourceSlices         change[*resourcev1.ResourceSlice]     `json:"resourceSlices,omitzero"`
-	PodGroups              change[*schedulingv1alpha2.PodGroup]  `json:"podGroups,omitzero"`
+	PodGroups              change[*schedulingv1beta1.PodGroup]   `json:"podGroups,omitzero"`
 	CoschedulingGroups     change[*cluster.CoschedulingGroup]    `json:"coschedulingGroups,omitzero"`
 	CapacityBuffers        change[*cluster.CapacityBuffer]       `json:"capacityBuffers,omitzero"`
 	ProvisioningRequests   change[*cluster.ProvisioningRequest]  `json:"provisioningRequests,omitzero"`

@@ -28,13 +28,14 @@ import (
 // oracle asks kube-scheduler's own plugins, node by node, about the world that a checker pretends now. It is what the checker's
 // counters are held to.
 type oracle struct {
-	fwk.Handle // what is not defined here belongs to scoring and binding, which nobody asks for
-	c          *Checker
-	ctx        context.Context
-	infos      []fwk.NodeInfo
-	nodes      map[string]fwk.NodeInfo
-	informers  informers.SharedInformerFactory
-	filters    []fwk.FilterPlugin
+	fwk.Handle // what is not defined here belongs to scoring, binding and pod groups, which nobody asks for
+	fwk.SharedLister
+	c         *Checker
+	ctx       context.Context
+	infos     []fwk.NodeInfo
+	nodes     map[string]fwk.NodeInfo
+	informers informers.SharedInformerFactory
+	filters   []fwk.FilterPlugin
 }
 
 func newOracle(c *Checker) *oracle {
@@ -119,11 +120,13 @@ func (o *oracle) SharedInformerFactory() informers.SharedInformerFactory { retur
 func (o *oracle) Parallelizer() fwk.Parallelizer                         { return serial{} }
 func (o *oracle) SharedDRAManager() fwk.SharedDRAManager                 { return nil }
 func (o *oracle) NodeInfos() fwk.NodeInfoLister                          { return o }
-func (o *oracle) StorageInfos() fwk.StorageInfoLister                    { return nil }
-func (o *oracle) PodGroupStates() fwk.PodGroupStateLister                { return nil }
 func (o *oracle) List() ([]fwk.NodeInfo, error)                          { return o.infos, nil }
 func (o *oracle) HavePodsWithAffinityList() ([]fwk.NodeInfo, error)      { return o.infos, nil }
 func (o *oracle) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
+	return o.infos, nil
+}
+
+func (o *oracle) HavePodsWithRequiredNonHostScopedAntiAffinityList() ([]fwk.NodeInfo, error) {
 	return o.infos, nil
 }
 

@@ -29,7 +29,8 @@ func main() {
 	flag.StringVar(&o.cache, "cache", "", "`folder` for the root file system; empty: sluice/boot in the user's cache")
 	flag.StringVar(&o.version, "version", "", "Kubernetes' `version`, as the binaries tell it")
 	flag.StringVar(&o.cloudProvider, "cloud-provider", "", "`version` of the cloud-provider-azure that was built; empty: without it")
-	flag.BoolVar(&o.prepare, "prepare", false, "only make the root file system, or say why machines cannot boot here")
+	flag.BoolVar(&o.able, "able", false, "only say why machines cannot boot here, if they cannot")
+	flag.BoolVar(&o.prepare, "prepare", false, "only make the root file system")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -55,11 +56,11 @@ func code(err error) int {
 type options struct {
 	binaries, dir, cache, version string
 	cloudProvider                 string
-	prepare                       bool
+	able, prepare                 bool
 }
 
 func (o options) run(ctx context.Context) (err error) {
-	if err := host.Able(); err != nil {
+	if err := host.Able(); err != nil || o.able {
 		return err
 	}
 	s := &story{start: time.Now(), last: time.Now()}

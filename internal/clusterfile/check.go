@@ -56,9 +56,9 @@ const oldest = "32"
 
 func (d *decoder) checkDistribution(f *File) {
 	of := &f.Distribution
-	release, such := k3sRelease, "v1.36.3+k3s1"
+	release, such := k3sRelease, K3sRelease
 	if of.Kind == Kubeadm {
-		release, such = kubeadmRelease, "v1.36.3"
+		release, such = kubeadmRelease, KubeadmRelease
 	}
 	const at = "distribution.version"
 	if m := release.FindStringSubmatch(of.Version); of.Version != "" && m == nil {

@@ -123,7 +123,7 @@ func TestEveryProblemIsOneSentenceWithItsLineAndRemedy(t *testing.T) {
 		"a long name":          {instead("name", "name: a234567890123456789012345678901"), "line 3: name: \"a234567890123456789012345678901\" is no such name; give 1 to 30 of a-z, 0-9 and -, beginning with a letter and not ending with -, such as render"},
 		"a display name":       {instead("region", "region: West Europe"), "line 4: region: \"West Europe\" is no such name; give the short name of a region, such as westeurope"},
 		"k3s's version":        {instead("distribution", "distribution: {kind: k3s, version: v1.36.3}"), `line 5: distribution.version: "v1.36.3" is no release of k3s; give it as its publisher names it, such as v1.36.3+k3s1`},
-		"kubeadm's version":    {instead("distribution", "distribution: {kind: kubeadm, version: v1.36.3+k3s1}"), `line 5: distribution.version: "v1.36.3+k3s1" is no release of kubeadm; give it as its publisher names it, such as v1.36.3`},
+		"kubeadm's version":    {instead("distribution", "distribution: {kind: kubeadm, version: v1.36.3+k3s1}"), `line 5: distribution.version: "v1.36.3+k3s1" is no release of kubeadm; give it as its publisher names it, such as v1.37.2`},
 		"an old version":       {instead("distribution", "distribution: {kind: kubeadm, version: v1.30.1}"), `line 5: distribution.version: "v1.30.1" is too old; give v1.32 or newer`},
 		"a distribution":       {instead("distribution", "distribution: {kind: k3, version: v1.36.3+k3s1}"), `line 5: distribution.kind: "k3" is none of its values; did you mean k3s?`},
 		"nothing in the image": {instead("distribution", "distribution: {kind: k3s, version: v1.36.3+k3s1, install: image}"), "line 5: distribution.install: the default image has no binaries of k3s; name an image of yours in image"},

@@ -10,7 +10,7 @@ import (
 // Releases that a new file names.
 const (
 	K3sRelease     = "v1.36.3+k3s1"
-	KubeadmRelease = "v1.36.3"
+	KubeadmRelease = "v1.37.2"
 )
 
 // SchemaFile is the name of the schema beside a file, for editors.

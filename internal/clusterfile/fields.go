@@ -79,7 +79,7 @@ var Fields = []Field{
 
 	{Path: "distribution", Doc: "What runs Kubernetes on the machines.", Required: true},
 	{Path: "distribution.kind", Doc: "k3s or kubeadm.", Required: true, OneOf: []string{K3s, Kubeadm}},
-	{Path: "distribution.version", Doc: "Release, as its publisher names it.", Required: true, Such: "v1.36.3+k3s1"},
+	{Path: "distribution.version", Doc: "Release, as its publisher names it.", Required: true, Such: K3sRelease},
 	{Path: "distribution.install", Doc: "Where binaries come from: download with a checksum, or the image has them, and containerd and the kernel set up.", Default: Download,
 		OneOf: []string{Download, FromImage}},
 	{Path: "distribution.cni", Doc: "Network of the pods. With none you install one; k3s brings flannel.", Default: Flannel, OneOf: []string{Flannel, None}},

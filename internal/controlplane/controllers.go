@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"context"
+	"strings"
 
 	"k8s.io/component-base/configz"
 	"k8s.io/klog/v2"
@@ -37,7 +38,7 @@ func startControllers(arguments []string) (*component, error) {
 		return nil, err
 	}
 	known, disabled, aliases := controllers.KnownControllers(), controllers.ControllersDisabledByDefault(), controllers.ControllerAliases()
-	if err := parseFlags(o.Flags(known, disabled, aliases), arguments); err != nil {
+	if err := parseFlags(o.Flags(known, disabled, aliases), onlyKnown(arguments, strings.Join(known, "\n"))); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger("kube-controller-manager")))

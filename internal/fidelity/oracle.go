@@ -80,7 +80,7 @@ func NewOracle(w *World) *Oracle {
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
 	o := &Oracle{
 		w: w, ctx: ctx, cancel: cancel,
-		cache: schedulercache.New(ctx, nil, false), snapshot: schedulercache.NewEmptySnapshot(), shelf: newShelf(),
+		cache: schedulercache.New(ctx, nil, false, false), snapshot: schedulercache.NewEmptySnapshot(), shelf: newShelf(),
 		nominated: nominations{}, nodes: map[string]*corev1.Node{}, machines: map[cluster.GroupID]int{}, opened: map[string]cluster.GroupID{}, pods: map[string][]*corev1.Pod{},
 	}
 	for _, ns := range w.Namespaces {

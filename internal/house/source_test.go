@@ -92,6 +92,7 @@ var excused = map[string]string{
 	"scheduling/internal/fit imports github.com/go-logr/logr":                           "as there",
 	"scheduling/internal/plugins imports github.com/go-logr/logr":                       "as there",
 	"scheduling/internal/storage imports github.com/go-logr/logr":                       "as there",
+	"scheduling/internal/devices imports k8s.io/client-go/informers":                    "the plugin for devices indexes a factory's pods when it is made: it has no client and nothing runs",
 	"scheduling/internal/storage imports k8s.io/client-go/informers":                    "plugins take their listers from a factory: it has no client and nothing runs",
 	"scheduling/internal/storage imports k8s.io/client-go/informers/core":               "a group of that factory",
 	"scheduling/internal/storage imports k8s.io/client-go/informers/internalinterfaces": "names a function type of that factory",

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -23,8 +23,8 @@ import (
 func optionalObjects() []kubesim.Object {
 	meta := metav1.ObjectMeta{Namespace: "default", Name: "o"}
 	return []kubesim.Object{
-		&schedulingv1alpha2.PodGroup{ObjectMeta: meta, Spec: schedulingv1alpha2.PodGroupSpec{
-			SchedulingPolicy: schedulingv1alpha2.PodGroupSchedulingPolicy{Gang: &schedulingv1alpha2.GangSchedulingPolicy{MinCount: 3}}}},
+		&schedulingv1beta1.PodGroup{ObjectMeta: meta, Spec: schedulingv1beta1.PodGroupSpec{
+			SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: 3}}}},
 		&kubesim.CoschedulingGroup{ObjectMeta: meta, Spec: map[string]any{"minMember": int64(4)}},
 		&kubesim.CapacityBuffer{ObjectMeta: meta, Spec: map[string]any{"replicas": int64(2), "podTemplateRef": map[string]any{"name": "o"}, "limits": map[string]any{"cpu": "20"}}},
 		&kubesim.ProvisioningRequest{ObjectMeta: meta, Spec: provisioningRequest().Spec},

@@ -17,7 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,7 +78,7 @@ type Observer struct {
 	deviceClasses *objectFeed[*resourcev1.DeviceClass]
 	deviceClaims  *objectFeed[*resourcev1.ResourceClaim]
 	slices        *objectFeed[*resourcev1.ResourceSlice]
-	podGroups     *objectFeed[*schedulingv1alpha2.PodGroup]
+	podGroups     *objectFeed[*schedulingv1beta1.PodGroup]
 	coscheduling  *objectFeed[*cluster.CoschedulingGroup]
 	buffers       *objectFeed[*cluster.CapacityBuffer]
 	requests      *objectFeed[*cluster.ProvisioningRequest]

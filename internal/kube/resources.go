@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -44,7 +44,7 @@ type api struct {
 // The APIs that a cluster may not have.
 var (
 	deviceAPI       = api{"resource.k8s.io/v1", "resourceslices"}
-	podGroupAPI     = api{"scheduling.k8s.io/v1alpha2", "podgroups"}
+	podGroupAPI     = api{"scheduling.k8s.io/v1beta1", "podgroups"}
 	coschedulingAPI = []api{{"scheduling.x-k8s.io/v1alpha1", "podgroups"}}
 )
 
@@ -74,7 +74,7 @@ type resources struct {
 	deviceClasses resource[*resourcev1.DeviceClass]
 	deviceClaims  resource[*resourcev1.ResourceClaim]
 	slices        resource[*resourcev1.ResourceSlice]
-	podGroups     resource[*schedulingv1alpha2.PodGroup]
+	podGroups     resource[*schedulingv1beta1.PodGroup]
 	coscheduling  resource[*cluster.CoschedulingGroup]
 	buffers       resource[*cluster.CapacityBuffer]
 	requests      resource[*cluster.ProvisioningRequest]
@@ -107,7 +107,7 @@ func resourcesOf(c kubernetes.Interface, rankingNamespace string) resources {
 		deviceClasses: resourceOf("deviceclasses", "resource.k8s.io", &resourcev1.DeviceClass{}, devices.DeviceClasses()).where(deviceAPI),
 		deviceClaims:  resourceOf("resourceclaims", "resource.k8s.io", &resourcev1.ResourceClaim{}, devices.ResourceClaims("")).where(deviceAPI),
 		slices:        resourceOf("resourceslices", "resource.k8s.io", &resourcev1.ResourceSlice{}, devices.ResourceSlices()).where(deviceAPI),
-		podGroups:     resourceOf("podgroups", "scheduling.k8s.io", &schedulingv1alpha2.PodGroup{}, c.SchedulingV1alpha2().PodGroups("")).where(podGroupAPI),
+		podGroups:     resourceOf("podgroups", "scheduling.k8s.io", &schedulingv1beta1.PodGroup{}, c.SchedulingV1beta1().PodGroups("")).where(podGroupAPI),
 		coscheduling:  customOf(c, coschedulingAPI, "scheduling.x-k8s.io", func() *cluster.CoschedulingGroup { return new(cluster.CoschedulingGroup) }),
 		buffers:       customOf(c, bufferAPI, "autoscaling.x-k8s.io", func() *cluster.CapacityBuffer { return new(cluster.CapacityBuffer) }),
 		requests:      customOf(c, requestAPI, "autoscaling.x-k8s.io", func() *cluster.ProvisioningRequest { return new(cluster.ProvisioningRequest) }),

@@ -20,7 +20,7 @@ import (
 // TestAServerSaysWhatItLacks asks API servers of several versions, each with the APIs that it has by itself, and ones that say nothing.
 func TestAServerSaysWhatItLacks(t *testing.T) {
 	none := []string{
-		"resourceslices.v1.resource.k8s.io", "podgroups.v1alpha2.scheduling.k8s.io", "podgroups.v1alpha1.scheduling.x-k8s.io",
+		"resourceslices.v1.resource.k8s.io", "podgroups.v1beta1.scheduling.k8s.io", "podgroups.v1alpha1.scheduling.x-k8s.io",
 		"capacitybuffers.v1beta1.autoscaling.x-k8s.io", "provisioningrequests.v1.autoscaling.x-k8s.io", "mutatingadmissionpolicies.v1.admissionregistration.k8s.io",
 	}
 	for name, c := range map[string]struct {
@@ -36,13 +36,13 @@ func TestAServerSaysWhatItLacks(t *testing.T) {
 			version: "v1.33.1", serves: map[string]string{"resource.k8s.io/v1beta1": "resourceslices", "admissionregistration.k8s.io/v1alpha1": "mutatingadmissionpolicies"}, lacks: none,
 			unread: "resourceslices.v1.resource.k8s.io is served as v1beta1 alone: devices of pods and nodes are not counted",
 		},
-		"all of it, in one version or another": {version: "v1.36.3", serves: map[string]string{
-			"resource.k8s.io/v1": "resourceslices", "scheduling.k8s.io/v1alpha2": "podgroups", "scheduling.x-k8s.io/v1alpha1": "podgroups",
+		"all of it, in one version or another": {version: "v1.37.2", serves: map[string]string{
+			"resource.k8s.io/v1": "resourceslices", "scheduling.k8s.io/v1beta1": "podgroups", "scheduling.x-k8s.io/v1alpha1": "podgroups",
 			"autoscaling.x-k8s.io/v1alpha1": "capacitybuffers", "autoscaling.x-k8s.io/v1beta1": "provisioningrequests", "admissionregistration.k8s.io/v1": "mutatingadmissionpolicies",
 		}},
 		"a new one": {
-			version: "v1.37.2-alpha.0", newer: true, lacks: none[1:5], unread: "podgroups.v1alpha2.scheduling.k8s.io is served as v1beta1 alone: pods of a gang are placed one by one",
-			serves: map[string]string{"resource.k8s.io/v1": "resourceslices", "scheduling.k8s.io/v1beta1": "podgroups", "admissionregistration.k8s.io/v1": "mutatingadmissionpolicies"},
+			version: "v1.38.0-beta.0", newer: true, lacks: none[1:5], unread: "podgroups.v1beta1.scheduling.k8s.io is served as v1 alone: pods of a gang are placed one by one",
+			serves: map[string]string{"resource.k8s.io/v1": "resourceslices", "scheduling.k8s.io/v1": "podgroups", "admissionregistration.k8s.io/v1": "mutatingadmissionpolicies"},
 		},
 		"another major version":      {version: "v2.0.0", newer: true, lacks: none},
 		"one without a version":      {version: "v0.0.0-master+$Format:%H$", lacks: none},

@@ -3,7 +3,7 @@ package kube
 import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
@@ -25,8 +25,8 @@ func trimOptional(o any) bool {
 		}
 	case *resourcev1.ResourceSlice:
 		*o = resourcev1.ResourceSlice{ObjectMeta: trimMeta(o.ObjectMeta), Spec: o.Spec}
-	case *schedulingv1alpha2.PodGroup:
-		*o = schedulingv1alpha2.PodGroup{ObjectMeta: trimMeta(o.ObjectMeta), Spec: o.Spec}
+	case *schedulingv1beta1.PodGroup:
+		*o = schedulingv1beta1.PodGroup{ObjectMeta: trimMeta(o.ObjectMeta), Spec: o.Spec}
 	case *cluster.CoschedulingGroup:
 		*o = cluster.CoschedulingGroup{ObjectMeta: trimMeta(o.ObjectMeta), Spec: o.Spec}
 	case *cluster.ProvisioningRequest:

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -38,7 +38,7 @@ func (c *Cluster) gangOf(pod *corev1.Pod) (gang, bool) {
 		if e == nil {
 			return g, true
 		}
-		policy := e.obj.(*schedulingv1alpha2.PodGroup).Spec.SchedulingPolicy.Gang
+		policy := e.obj.(*schedulingv1beta1.PodGroup).Spec.SchedulingPolicy.Gang
 		if policy == nil {
 			return gang{}, false
 		}
@@ -146,12 +146,12 @@ func (p *pass) tellGroup(g gang, whole bool, fit int) {
 	if g.object == "" {
 		return
 	}
-	cond := metav1.Condition{Type: schedulingv1alpha2.PodGroupScheduled, Status: metav1.ConditionTrue, Reason: "Scheduled", LastTransitionTime: p.stamp()}
+	cond := metav1.Condition{Type: schedulingv1beta1.PodGroupInitiallyScheduled, Status: metav1.ConditionTrue, Reason: "Scheduled", LastTransitionTime: p.stamp()}
 	if !whole {
-		cond.Status, cond.Reason = metav1.ConditionFalse, schedulingv1alpha2.PodGroupReasonUnschedulable
+		cond.Status, cond.Reason = metav1.ConditionFalse, schedulingv1beta1.PodGroupReasonUnschedulable
 		cond.Message = fmt.Sprintf("%d of at least %d pods have room", fit, g.least)
 	}
-	revised(p.Cluster, p.entryOf("podgroups", g.object), func(o *schedulingv1alpha2.PodGroup) {
+	revised(p.Cluster, p.entryOf("podgroups", g.object), func(o *schedulingv1beta1.PodGroup) {
 		meta.SetStatusCondition(&o.Status.Conditions, cond)
 	})
 }

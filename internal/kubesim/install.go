@@ -21,9 +21,9 @@ const (
 	// installed, the scheduler has the plugin that honours it, as it does
 	// the labels that make a group without an object.
 	Coscheduling API = "podgroups.scheduling.x-k8s.io"
-	// Gangs is scheduling.k8s.io/v1alpha2 with Workload and PodGroup, behind
+	// Gangs is scheduling.k8s.io/v1beta1 with Workload and PodGroup, behind
 	// the feature gates GenericWorkload and GangScheduling, off in 1.36.
-	Gangs API = "scheduling.k8s.io/v1alpha2"
+	Gangs API = "scheduling.k8s.io/v1beta1"
 )
 
 // Install has the cluster serve an optional API from now on. It is a no-op for

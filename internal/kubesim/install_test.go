@@ -24,7 +24,7 @@ func TestOptionalAPIsAreThereOnlyWhenInstalled(t *testing.T) {
 		kubesim.ProvisioningRequests: {"autoscaling.x-k8s.io/v1", "provisioningrequests"},
 		kubesim.CapacityBuffers:      {"autoscaling.x-k8s.io/v1beta1", "capacitybuffers"},
 		kubesim.Coscheduling:         {"scheduling.x-k8s.io/v1alpha1", "podgroups"},
-		kubesim.Gangs:                {"scheduling.k8s.io/v1alpha2", "podgroups"},
+		kubesim.Gangs:                {"scheduling.k8s.io/v1beta1", "podgroups"},
 	} {
 		path := "/apis/" + at[0] + "/" + at[1]
 		if has(at[0], at[1]) {

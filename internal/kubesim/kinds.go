@@ -12,7 +12,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -81,8 +81,8 @@ var kinds = []*kind{
 	{group: "resource.k8s.io", version: "v1", resource: "resourceclaimtemplates", name: "ResourceClaimTemplate", namespaced: true, prototype: &resourcev1.ResourceClaimTemplate{}},
 	{group: "resource.k8s.io", version: "v1", resource: "resourceslices", name: "ResourceSlice", generation: true, prototype: &resourcev1.ResourceSlice{}},
 	{group: "scheduling.k8s.io", version: "v1", resource: "priorityclasses", name: "PriorityClass", prototype: &schedulingv1.PriorityClass{}},
-	{group: "scheduling.k8s.io", version: "v1alpha2", resource: "podgroups", name: "PodGroup", namespaced: true, status: true, generation: true, optional: Gangs, prototype: &schedulingv1alpha2.PodGroup{}},
-	{group: "scheduling.k8s.io", version: "v1alpha2", resource: "workloads", name: "Workload", namespaced: true, generation: true, optional: Gangs, prototype: &schedulingv1alpha2.Workload{}},
+	{group: "scheduling.k8s.io", version: "v1beta1", resource: "podgroups", name: "PodGroup", namespaced: true, status: true, generation: true, optional: Gangs, prototype: &schedulingv1beta1.PodGroup{}},
+	{group: "scheduling.k8s.io", version: "v1beta1", resource: "workloads", name: "Workload", namespaced: true, generation: true, optional: Gangs, prototype: &schedulingv1beta1.Workload{}},
 	{
 		group: "scheduling.x-k8s.io", version: "v1alpha1", resource: "podgroups", name: "PodGroup", namespaced: true, status: true, generation: true,
 		conditional: true, optional: Coscheduling, prototype: &CoschedulingGroup{},

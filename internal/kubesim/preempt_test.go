@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -187,9 +187,9 @@ func TestPodWaitsForThoseItDisplaced(t *testing.T) {
 var gangs = map[string]func(w *world, p *corev1.Pod){
 	"a PodGroup of Kubernetes": func(w *world, p *corev1.Pod) {
 		w.Install(kubesim.Gangs)
-		if _, ok := kubesim.Find[*schedulingv1alpha2.PodGroup](w.Cluster, "default", "g"); !ok {
-			w.create(&schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "g"}, Spec: schedulingv1alpha2.PodGroupSpec{
-				SchedulingPolicy: schedulingv1alpha2.PodGroupSchedulingPolicy{Gang: &schedulingv1alpha2.GangSchedulingPolicy{MinCount: 3}}}})
+		if _, ok := kubesim.Find[*schedulingv1beta1.PodGroup](w.Cluster, "default", "g"); !ok {
+			w.create(&schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "g"}, Spec: schedulingv1beta1.PodGroupSpec{
+				SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: 3}}}})
 		}
 		name := "g"
 		p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}

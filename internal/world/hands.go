@@ -13,7 +13,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
@@ -142,7 +142,7 @@ func doDelete(w *world, s *statement) error {
 	case "pvc":
 		o = &corev1.PersistentVolumeClaim{ObjectMeta: meta}
 	case "podgroup":
-		o = &schedulingv1alpha2.PodGroup{ObjectMeta: meta}
+		o = &schedulingv1beta1.PodGroup{ObjectMeta: meta}
 		if _, ok := kubesim.Find[*kubesim.CoschedulingGroup](w.cluster, namespace, name); ok {
 			o = &kubesim.CoschedulingGroup{ObjectMeta: meta}
 		}

@@ -36,7 +36,7 @@ type Machine struct {
 	Capacity    corev1.ResourceList // pods defaults to 110
 	Allocatable corev1.ResourceList // nil means Capacity
 
-	KubeletVersion string // v1.36.3 if empty
+	KubeletVersion string // v1.37.2 if empty
 }
 
 // member is a machine that has joined. Kubelets.mu guards it, except that lease belongs to the worker serving the machine:
@@ -72,7 +72,7 @@ func (m Machine) status(ready bool) corev1.NodeStatus {
 	maps.Copy(allocatable, m.Allocatable)
 	version := m.KubeletVersion
 	if version == "" {
-		version = "v1.36.3"
+		version = "v1.37.2"
 	}
 	arch := m.Labels[corev1.LabelArchStable]
 	if arch == "" {

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/informers"
 	"k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache"
 	"k8s.io/dynamic-resource-allocation/structured"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -73,8 +74,9 @@ func newHardware(s *cluster.Snapshot) *hardware {
 	}
 	h.made = claimsMade(s, h.claims)
 	h.sort(s.Objects.ResourceSlices)
-	bare, err := runtime.NewFramework(h.ctx, nil, nil)
-	plugins.Must("make a framework", err) // there is nothing in it
+	// There is nothing in it. The plugin indexes an informer's pods when it is made, for what it is never asked here.
+	bare, err := runtime.NewFramework(h.ctx, nil, nil, runtime.WithInformerFactory(informers.NewSharedInformerFactory(nil, 0)))
+	plugins.Must("make a framework", err)
 	h.Handle = bare
 	h.plugin = plugins.Make[reserver](dynamicresources.New, &config.DynamicResourcesArgs{
 		FilterTimeout: &metav1.Duration{}, BindingTimeout: &metav1.Duration{Duration: config.DynamicResourcesBindingTimeoutDefault},

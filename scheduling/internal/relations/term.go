@@ -120,7 +120,7 @@ func (r *Relations) affinityTerm(namespace string, t *corev1.PodAffinityTerm, ru
 		if runs {
 			return in.Matches(labels.Set(own))
 		}
-		return in.Matches(labels.Set(nil)) || known && !in.Empty() && in.Matches(labels.Set(own))
+		return in.Empty() || known && in.Matches(labels.Set(own))
 	}
 	return Term{key: key, namespaces: matches, labels: s}, nil
 }

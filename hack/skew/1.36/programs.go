@@ -1,6 +1,6 @@
 //go:build tools
 
-// Package programs holds the programs of Kubernetes 1.37 that hack/skew/run builds.
+// Package programs holds the programs of Kubernetes 1.36 that hack/skew/run builds.
 package programs
 
 import (
