@@ -382,7 +382,7 @@ Exit code 0: it is gone; 1: nobody agreed; 2: error. It may be called again.`,
 			}
 			out := cmd.OutOrStdout()
 			if len(d.Goes) == 0 && d.Group == "" {
-				_, err := fmt.Fprintf(out, "nothing of cluster %s is there\n", c.File.Name)
+				_, err := fmt.Fprintf(out, "nothing of cluster %s is in resource group %s of subscription %s\n", c.File.Name, c.File.ResourceGroup, c.Cloud.Subscription())
 				return err
 			}
 			for _, r := range d.Goes {

@@ -317,7 +317,7 @@ func (u *riser) retire(name string) error {
 	case found:
 		u.say("pool %s has %s: sluice drains and removes them, then the scale set %s-%s is deleted", name, lifecycle.Machines(set.Capacity), c.File.Name, name)
 	default:
-		u.say("pool %s is not in Azure", name)
+		u.say("pool %s is not in resource group %s of subscription %s", name, c.File.ResourceGroup, c.Cloud.Subscription())
 	}
 	if !u.yes {
 		if inFile {

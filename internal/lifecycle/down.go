@@ -84,7 +84,7 @@ func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 	var about struct {
 		Tags map[string]string `json:"tags"`
 	}
-	found, err := c.Cloud.Get(ctx, group, groupsVersion, &about)
+	found, err := c.home(ctx, &about)
 	if err != nil || !found {
 		return Demolition{}, err
 	}

@@ -45,7 +45,11 @@ func (c *Cluster) Pool(ctx context.Context, name string) (*Scaled, bool, error) 
 		ETag string `json:"etag"`
 	}
 	found, err := c.Cloud.Get(ctx, c.scaleSet(&p), computeVersion, &set)
-	if err != nil || !found {
+	if err != nil {
+		return nil, false, err
+	}
+	if !found {
+		_, err := c.home(ctx, &struct{}{})
 		return nil, false, err
 	}
 	if set.Tags[render.ClusterTag] != c.File.Name {
