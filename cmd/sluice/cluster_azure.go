@@ -303,23 +303,34 @@ Exit code 0: nothing is wrong; 1: something is; 2: error.`,
 	return cmd
 }
 
-// writeDoor keeps the door's key in a file of this folder, or reads it from there.
-func writeDoor(path string, door *lifecycle.Door) error {
+// bringDoor has the door whose key a file of this folder keeps. It makes the file only where the cluster has no door yet: the key of another one, put on the
+// server, would keep every machine from joining. Where the cluster has a door whose key is elsewhere, the door has no key.
+func bringDoor(path, inUse string, fresh lifecycle.Door) (lifecycle.Door, error) {
 	text, err := os.ReadFile(path)
-	if err == nil {
-		*door, err = lifecycle.ReadDoor(text)
+	switch {
+	case err == nil:
+		door, err := lifecycle.ReadDoor(text)
 		if err != nil {
-			return fmt.Errorf("%s: %w; move it away", path, err)
+			return door, fmt.Errorf("%s: %w; move it away", path, err)
 		}
+		return door, sameDoor(path, inUse, door.Fingerprint)
+	case !errors.Is(err, fs.ErrNotExist):
+		return fresh, fmt.Errorf("%s: it cannot be read (%w); it may hold the key of this cluster's join door: make it readable", path, errors.Unwrap(err))
+	case inUse != "":
+		return lifecycle.Door{Fingerprint: inUse}, nil
+	}
+	if err := os.WriteFile(path, []byte(fresh.PEM), 0o600); err != nil {
+		return fresh, fmt.Errorf("keep the key of the join door: %w", err)
+	}
+	return fresh, nil
+}
+
+// sameDoor refuses a file with the key of another door than the cluster's.
+func sameDoor(path, inUse, kept string) error {
+	if inUse == "" || strings.EqualFold(inUse, kept) {
 		return nil
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: it cannot be read (%w); it may hold the key of this cluster's join door: make it readable", path, errors.Unwrap(err))
-	}
-	if err := os.WriteFile(path, []byte(door.PEM), 0o600); err != nil {
-		return fmt.Errorf("keep the key of the join door: %w", err)
-	}
-	return nil
+	return fmt.Errorf("%s has the key of another join door (%.12s) than the cluster's (%.12s): move it away, or put the cluster's there", path, kept, inUse)
 }
 
 func clusterDiffCommand() *cobra.Command {

@@ -66,6 +66,25 @@ func ReadDoor(text []byte) (Door, error) {
 	return Door{hex.EncodeToString(sum[:]), string(text)}, nil
 }
 
+// DoorInUse is the fingerprint of the door that the cluster's machines join by: that of its server, or of a deployment that is still under way. It is ""
+// where there is neither: [Cluster.Up] uses a fresh one then.
+func (c *Cluster) DoorInUse(ctx context.Context) (fingerprint string, err error) {
+	var server listed
+	found, err := c.Cloud.Get(ctx, c.serverID(), computeVersion, &server)
+	if err != nil {
+		return "", err
+	}
+	if found && c.ours(server) && server.Tags[render.JoinTag] != "" {
+		return server.Tags[render.JoinTag], nil
+	}
+	was, found, err := c.recorded(ctx)
+	if err != nil || !found || was.ended() {
+		return "", err
+	}
+	fingerprint, _ = was.Properties.Parameters[render.ParameterFingerprint].Value.(string)
+	return fingerprint, nil
+}
+
 // Address is where the server is reached: its public address, or its private one.
 func (c *Cluster) Address(ctx context.Context) (string, error) {
 	r, _, err := c.recorded(ctx)
