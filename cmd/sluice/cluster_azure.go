@@ -392,9 +392,12 @@ Exit code 0: it is gone; 1: nobody agreed; 2: error. It may be called again.`,
 				return err
 			}
 			out := cmd.OutOrStdout()
-			if len(d.Goes) == 0 && d.Group == "" {
+			if len(d.Goes) == 0 && d.Group == "" && !d.Underway {
 				_, err := fmt.Fprintf(out, "nothing of cluster %s is in resource group %s of subscription %s\n", c.File.Name, c.File.ResourceGroup, c.Cloud.Subscription())
 				return err
+			}
+			if d.Underway {
+				_, _ = fmt.Fprintf(out, "cancels  deployment %s, which is under way; what it makes until then goes as well\n", c.File.Name)
 			}
 			for _, r := range d.Goes {
 				where := ""

@@ -52,6 +52,21 @@ func (c *Cluster) assignments(ctx context.Context) (all []Resource, err error) {
 	return all, nil
 }
 
+// nested are the deployments inside of one, by its operations.
+func (c *Cluster) nested(ctx context.Context, deployment string) (all []string, err error) {
+	steps, err := c.Cloud.List(ctx, deployment+"/operations", deploymentsVersion, nil)
+	if cloud.KindOf(err) == cloud.Unauthorized {
+		return nil, nil // another's group, which may not be read any more
+	}
+	for _, raw := range steps {
+		var s step
+		if json.Unmarshal(raw, &s) == nil && s.Properties.Target != nil && strings.EqualFold(Resource{s.Properties.Target.ID}.Kind(), "Microsoft.Resources/deployments") {
+			all = append(all, s.Properties.Target.ID)
+		}
+	}
+	return all, err
+}
+
 // right is a role assignment or definition as Azure has it. Its own name is a GUID, which tells nobody anything.
 type right struct {
 	Properties struct {

@@ -122,7 +122,7 @@ func (c *Cluster) Up(ctx context.Context, fresh Door) (Door, error) {
 			c.Say("resource group " + name + " is made")
 		}
 	}
-	for _, step := range []func(context.Context) error{c.bringVault, c.takeBack} {
+	for _, step := range []func(context.Context) error{c.outlast, c.bringVault, c.takeBack} {
 		if err := step(ctx); err != nil {
 			return Door{}, err
 		}
@@ -147,6 +147,38 @@ func (c *Cluster) Up(ctx context.Context, fresh Door) (Door, error) {
 		return Door{}, fmt.Errorf("deployment %s is refused: %w", c.File.Name, err)
 	}
 	return door, c.follow(ctx)
+}
+
+// outlast waits until Azure has deleted the server and the scale sets that a down, or a person, has asked it to delete: a deployment that counts them as
+// there ends without them.
+func (c *Cluster) outlast(ctx context.Context) error {
+	ids := []string{c.serverID()}
+	for i := range c.File.Pools {
+		ids = append(ids, c.scaleSet(&c.File.Pools[i]))
+	}
+	for _, id := range ids {
+		for told := false; ; told = true {
+			var is struct {
+				Properties struct {
+					State string `json:"provisioningState"`
+				} `json:"properties"`
+			}
+			found, err := c.Cloud.Get(ctx, id, computeVersion, &is)
+			if err != nil {
+				return err
+			}
+			if !found || is.Properties.State != "Deleting" {
+				break
+			}
+			if !told {
+				c.Say(Resource{id}.String() + " is being deleted, and its end is waited for")
+			}
+			if err := c.Wait(ctx, pause); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // groups are the resource groups of the file: the cluster's, and that of its storage.
