@@ -127,6 +127,7 @@ func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 	if err != nil {
 		return Demolition{}, err
 	}
+	other := c.neighbor(all)
 	for _, r := range was.Properties.OutputResources {
 		if about := (Resource{r.ID}); about.in(group) && about.isRight() {
 			rights = append(rights, about)
@@ -139,6 +140,10 @@ func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 			return Demolition{}, err
 		}
 		d.roles[r] = of.role()
+		if found && other != "" && strings.EqualFold(r.Kind(), kindRoleDefinition) {
+			d.Stays = append(d.Stays, r) // its server has the same role
+			continue
+		}
 		if found && !goes[strings.ToLower(r.ID)] {
 			goes[strings.ToLower(r.ID)] = true
 			d.Goes = append(d.Goes, r)

@@ -100,6 +100,8 @@ func (c *Cluster) named(ctx context.Context, r Resource) string {
 	return says(r, of.role())
 }
 
+const kindRoleDefinition = "Microsoft.Authorization/roleDefinitions"
+
 func (r Resource) isRight() bool {
 	return strings.HasPrefix(strings.ToLower(r.Kind()), "microsoft.authorization/")
 }
