@@ -1,6 +1,7 @@
 package lifecycle_test
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
@@ -161,5 +162,47 @@ func TestTheRightsOfAServerThatIsGoneAreTakenBack(t *testing.T) {
 	w.up()
 	if all := strings.Join(w.said, "\n"); strings.Contains(all, "no more") {
 		t.Errorf("without a change rights are taken back:\n%s", all)
+	}
+}
+
+// TestDownWithoutARecordTakesTheRightsBack has somebody delete Azure's record, or move the storage, before the cluster goes: no right outlives it, and the
+// next one of its name is made.
+func TestDownWithoutARecordTakesTheRightsBack(t *testing.T) {
+	for name, before := range map[string]func(w *world){
+		"no record": func(w *world) {
+			w.must(w.Cloud.Delete(w.Context(), "/subscriptions/"+subscription+"/resourceGroups/render/providers/Microsoft.Resources/deployments/render", "2021-04-01"))
+		},
+		"another storage group": func(w *world) {
+			w.File.Storage.ResourceGroup = "elsewhere"
+			w.up()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "k3s")
+			w.up()
+			theirs := "/subscriptions/" + subscription + "/resourceGroups/shared/providers/Microsoft.Authorization/roleAssignments/55555555-5555-5555-5555-555555555555"
+			var server struct {
+				Identity struct {
+					Principal string `json:"principalId"`
+				} `json:"identity"`
+			}
+			_, err := w.Cloud.Get(t.Context(), w.server(), computeVersion, &server)
+			w.must(err)
+			w.must(w.Cloud.Put(t.Context(), theirs, "2022-04-01", map[string]any{"properties": map[string]any{
+				"roleDefinitionId": "/subscriptions/" + subscription + "/providers/Microsoft.Authorization/roleDefinitions/acdd72a7-3385-48ef-bd42-f606fba81ae7",
+				"principalId":      server.Identity.Principal, "principalType": "ServicePrincipal", "description": "a person gave it",
+			}}))
+			before(w)
+			w.down()
+			if left := w.left(); len(left) != 1 || left[0] != theirs {
+				t.Errorf("down leaves %v", left)
+			}
+			roles, err := w.Cloud.List(t.Context(), "/subscriptions/"+subscription+"/providers/Microsoft.Authorization/roleDefinitions", "2022-04-01", url.Values{"$filter": {"type eq 'CustomRole'"}})
+			if w.must(err); len(roles) > 0 {
+				t.Errorf("down leaves %s", roles)
+			}
+			w.File.Storage.ResourceGroup = "render-storage"
+			w.up()
+		})
 	}
 }

@@ -133,11 +133,18 @@ func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 			rights = append(rights, about)
 		}
 	}
-	for _, r := range rights {
+	for n := 0; n < len(rights); n++ {
+		r := rights[n]
 		var of right
 		found, err := c.Cloud.Get(ctx, r.ID, rightsVersion, &of)
 		if err != nil {
 			return Demolition{}, err
+		}
+		if role := c.ownRole(&of); found && role.ID != "" && !slices.ContainsFunc(rights, role.same) {
+			rights = append(rights, role) // it has no record
+		}
+		if isRole := strings.EqualFold(r.Kind(), kindRoleDefinition); isRole && !made[strings.ToLower(r.ID)] && !strings.HasPrefix(of.Properties.Name, "sluice "+c.File.Name+" ") {
+			continue // a person has described an assignment of another role so
 		}
 		d.roles[r] = of.role()
 		if found && other != "" && strings.EqualFold(r.Kind(), kindRoleDefinition) {

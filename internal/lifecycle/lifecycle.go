@@ -87,7 +87,9 @@ func (c *Cluster) deployment() string {
 }
 
 // Resource is one thing in Azure.
-type Resource struct{ ID string }
+type Resource struct {
+	ID string `json:"id"`
+}
 
 // Kind is its type, such as Microsoft.Network/networkInterfaces.
 func (r Resource) Kind() string {

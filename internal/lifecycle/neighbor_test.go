@@ -1,6 +1,7 @@
 package lifecycle_test
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
@@ -41,7 +42,9 @@ func TestAResourceGroupHasOneCluster(t *testing.T) {
 	if d, err := w.Demolish(t.Context()); err != nil || len(d.Goes) > 0 {
 		t.Errorf("the down of the first leaves %v, %v", d.Goes, err)
 	}
-	if left := w.left(); len(left) > 0 {
-		t.Errorf("both downs leave %v", left)
+	roles, err := w.Cloud.List(t.Context(), "/subscriptions/"+subscription+"/providers/Microsoft.Authorization/roleDefinitions", "2022-04-01", url.Values{"$filter": {"type eq 'CustomRole'"}})
+	w.must(err)
+	if left := w.left(); len(left)+len(roles) > 0 {
+		t.Errorf("both downs leave %v, %s", left, roles)
 	}
 }
