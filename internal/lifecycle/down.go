@@ -86,9 +86,12 @@ func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 	var about struct {
 		Tags map[string]string `json:"tags"`
 	}
-	found, err := c.home(ctx, &about)
-	if err != nil || !found {
+	found, err := c.Cloud.Get(ctx, group, groupsVersion, &about)
+	if err != nil {
 		return Demolition{}, err
+	}
+	if !found {
+		return Demolition{}, c.elsewhere(ctx)
 	}
 	was, recorded, err := c.recorded(ctx)
 	if err != nil {
@@ -162,6 +165,11 @@ func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 		}
 		return strings.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID))
 	})
+	if len(d.Goes) == 0 && !d.Underway {
+		if err := c.elsewhere(ctx); err != nil {
+			return Demolition{}, err
+		}
+	}
 	if about.Tags[render.ClusterTag] == c.File.Name && len(d.Stays) == 0 {
 		d.Group = c.File.ResourceGroup
 	}

@@ -194,33 +194,38 @@ func (r *record) ours() bool {
 	return has
 }
 
-// home reads the cluster's resource group; false where it is not there. Before that says that something is gone, the subscription is asked: machines of the
-// cluster in another group mean that the group in the file is not the right one.
-func (c *Cluster) home(ctx context.Context, into any) (found bool, err error) {
-	found, err = c.Cloud.Get(ctx, c.group(c.File.ResourceGroup), groupsVersion, into)
-	if found || err != nil {
-		return found, err
-	}
+// elsewhere is asked before something counts as gone, or as not made yet: an error where the subscription has machines of the cluster, and all of them in
+// another resource group than the file names.
+func (c *Cluster) elsewhere(ctx context.Context) error {
 	raw, err := c.Cloud.List(ctx, c.subscription()+"/resources", groupsVersion, url.Values{
 		"$filter": {fmt.Sprintf("tagName eq '%s' and tagValue eq '%s'", render.ClusterTag, c.File.Name)},
 	})
 	if cloud.KindOf(err) == cloud.Unauthorized {
-		return false, nil // only the group may be read, and it is not there
+		return nil // only the group may be read
 	}
 	if err != nil {
-		return false, err
+		return err
 	}
+	other := ""
 	for _, one := range raw {
 		var r listed
 		if err := json.Unmarshal(one, &r); err != nil {
-			return false, fmt.Errorf("read the resources of the subscription: %w", err)
+			return fmt.Errorf("read the resources of the subscription: %w", err)
 		}
-		if kind := (Resource{r.ID}).Kind(); c.ours(r) && (strings.EqualFold(kind, kindVM) || strings.EqualFold(kind, kindSet)) {
-			return false, fmt.Errorf("resource group %s is not there, and machines of a cluster %s are in resource group %s: nothing was changed; look at resourceGroup in the cluster file",
-				c.File.ResourceGroup, c.File.Name, (Resource{r.ID}).Group())
+		about := Resource{r.ID}
+		if kind := about.Kind(); !c.ours(r) || !strings.EqualFold(kind, kindVM) && !strings.EqualFold(kind, kindSet) {
+			continue
 		}
+		if about.in(c.group(c.File.ResourceGroup)) {
+			return nil
+		}
+		other = about.Group()
 	}
-	return false, nil
+	if other == "" {
+		return nil
+	}
+	return fmt.Errorf("resource group %s has no machine of cluster %s, and resource group %s has: nothing was changed; look at resourceGroup in the cluster file",
+		c.File.ResourceGroup, c.File.Name, other)
 }
 
 // parameters are the values for a deployment now: the door's fingerprint, its key where it is new, and what is not there yet.

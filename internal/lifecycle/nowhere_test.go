@@ -15,8 +15,9 @@ import (
 // for a cluster that is gone.
 func TestWhatIsNotReachedIsNotGone(t *testing.T) {
 	for name, c := range map[string]struct{ subscription, group, want string }{
-		"another subscription": {"11111111-1111-1111-1111-111111111112", "render", "The subscription '11111111-1111-1111-1111-111111111112' could not be found"},
-		"another group":        {subscription, "rendr", "resource group rendr is not there, and machines of a cluster render are in resource group render: nothing was changed"},
+		"another subscription":      {"11111111-1111-1111-1111-111111111112", "render", "The subscription '11111111-1111-1111-1111-111111111112' could not be found"},
+		"a group that is not there": {subscription, "rendr", "resource group rendr has no machine of cluster render, and resource group render has: nothing was changed"},
+		"another group":             {subscription, "office", "resource group office has no machine of cluster render, and resource group render has: nothing was changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "k3s")
@@ -59,6 +60,19 @@ func TestDownAgainSaysThatNothingIsThere(t *testing.T) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	if _, found, err := w.Pool(t.Context(), "agents"); found || err != nil {
+		t.Errorf("%t, %v", found, err)
+	}
+}
+
+// TestAPoolThatIsNotMadeYetIsNotElsewhere has another cluster of the name in another group, which says nothing about this one.
+func TestAPoolThatIsNotMadeYetIsNotElsewhere(t *testing.T) {
+	w := newWorld(t, "k3s")
+	w.up()
+	file := *w.File
+	file.ResourceGroup, file.Storage.ResourceGroup = "staging", "staging-storage"
+	w.Cluster = &lifecycle.Cluster{File: &file, Cloud: w.Cloud, Wait: w.Wait, Say: w.Say}
+	w.up()
+	if _, found, err := w.Pool(t.Context(), "new"); found || err != nil {
 		t.Errorf("%t, %v", found, err)
 	}
 }

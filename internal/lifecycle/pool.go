@@ -49,8 +49,7 @@ func (c *Cluster) Pool(ctx context.Context, name string) (*Scaled, bool, error) 
 		return nil, false, err
 	}
 	if !found {
-		_, err := c.home(ctx, &struct{}{})
-		return nil, false, err
+		return nil, false, c.elsewhere(ctx)
 	}
 	if set.Tags[render.ClusterTag] != c.File.Name {
 		return nil, false, fmt.Errorf("scale set %s has not the tag %s=%s: others made it, and it is left alone", c.File.ScaleSet(&p), render.ClusterTag, c.File.Name)
