@@ -377,7 +377,7 @@ func clusterDownCommand() *cobra.Command {
 		Short: "Delete what up has made, each resource by its name; storage stays",
 		Long: `List what the cluster file's deployment has made in its resource group. Delete it with --yes, or when a person at the terminal agrees. What
 others made in the group stays, and then so does the group. Storage stays in its group; the rights on it that
-the server had go.
+the server had go. A deployment that is under way is canceled first.
 
 Exit code 0: it is gone; 1: nobody agreed; 2: error. It may be called again.`,
 		Example: "  sluice cluster down\n  sluice cluster down --yes",

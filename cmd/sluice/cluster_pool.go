@@ -259,7 +259,7 @@ func poolRemoveCommand() *cobra.Command {
 		Long: `Take a pool out of cluster.yaml, and set the tags min and max of its scale set to 0. Ask the running sluice to drain each of its nodes and to delete
 their machines. Wait until the last one is gone, and delete the empty scale set by its name. A scale set with machines is never deleted. sluice keeps
 what its guard keeps: pods of Jobs run to their end, and disruption budgets hold. Without a kubeconfig sluice is not asked, and removes idle machines
-alone. It may be interrupted and called again.
+alone. A kubeconfig of another cluster is refused. It may be interrupted and called again.
 
 Exit code 0: it is gone; 1: without --yes, which only says what would be done, or machines are there after --wait; 2: error.`,
 		Example: "  sluice cluster pool remove burst --yes",
