@@ -303,8 +303,9 @@ Exit code 0: nothing is wrong; 1: something is; 2: error.`,
 	return cmd
 }
 
-// bringDoor has the door whose key a file of this folder keeps. It makes the file only where the cluster has no door yet: the key of another one, put on the
-// server, would keep every machine from joining. Where the cluster has a door whose key is elsewhere, the door has no key.
+// bringDoor has the door whose key a file of this folder keeps. It makes the file only where the cluster has no door yet: the key of
+// another one, put on the server, would keep every machine from joining. Where the cluster has a door whose key is elsewhere, the door has
+// no key.
 func bringDoor(path, inUse string, fresh lifecycle.Door) (lifecycle.Door, error) {
 	text, err := os.ReadFile(path)
 	switch {
@@ -315,7 +316,8 @@ func bringDoor(path, inUse string, fresh lifecycle.Door) (lifecycle.Door, error)
 		}
 		return door, sameDoor(path, inUse, door.Fingerprint)
 	case !errors.Is(err, fs.ErrNotExist):
-		return fresh, fmt.Errorf("%s: it cannot be read (%w); it may hold the key of this cluster's join door: make it readable", path, errors.Unwrap(err))
+		err = errors.Unwrap(err)
+		return fresh, fmt.Errorf("%s: it cannot be read (%w); it may hold the key of this cluster's join door: make it readable", path, err)
 	case inUse != "":
 		return lifecycle.Door{Fingerprint: inUse}, nil
 	}
@@ -330,7 +332,8 @@ func sameDoor(path, inUse, kept string) error {
 	if inUse == "" || strings.EqualFold(inUse, kept) {
 		return nil
 	}
-	return fmt.Errorf("%s has the key of another join door (%.12s) than the cluster's (%.12s): move it away, or put the cluster's there", path, kept, inUse)
+	return fmt.Errorf("%s has the key of another join door (%.12s) than the cluster's (%.12s): move it away, or put the cluster's there",
+		path, kept, inUse)
 }
 
 func clusterDiffCommand() *cobra.Command {
@@ -393,7 +396,8 @@ Exit code 0: it is gone; 1: nobody agreed; 2: error. It may be called again.`,
 			}
 			out := cmd.OutOrStdout()
 			if len(d.Goes) == 0 && d.Group == "" && !d.Underway {
-				_, err := fmt.Fprintf(out, "nothing of cluster %s is in resource group %s of subscription %s\n", c.File.Name, c.File.ResourceGroup, c.Cloud.Subscription())
+				_, err := fmt.Fprintf(out, "nothing of cluster %s is in resource group %s of subscription %s\n",
+					c.File.Name, c.File.ResourceGroup, c.Cloud.Subscription())
 				return err
 			}
 			if d.Underway {

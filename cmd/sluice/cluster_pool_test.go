@@ -158,16 +158,19 @@ func TestAPoolIsRemovedByAskingSluice(t *testing.T) {
 // TestNodesOfAnotherClusterAreNeverDrained has an API server whose nodes have the pool's names, and other machines: nothing is changed.
 func TestNodesOfAnotherClusterAreNeverDrained(t *testing.T) {
 	const machine = "/providers/Microsoft.Compute/virtualMachineScaleSets/render-agents/virtualMachines/0"
+	const prod = "azure:///subscriptions/" + subscription + "/resourceGroups/prod" + machine
+	const beyond = "azure:///subscriptions/11111111-1111-1111-1111-111111111119/resourceGroups/render" + machine
+	const foreign = "it is another cluster's: nothing was changed; give the kubeconfig of cluster render"
 	for name, c := range map[string]struct{ node, id, want string }{
 		"another group": {
-			"render-agents-000000", "azure:///subscriptions/" + subscription + "/resourceGroups/prod" + machine,
-			"node render-agents-000000 is no machine of scale set render-agents: its provider id is azure:///subscriptions/" + subscription + "/resourceGroups/prod" + machine,
+			"render-agents-000000", prod, "node render-agents-000000 is no machine of scale set render-agents: its provider id is " + prod,
 		},
-		"another subscription": {
-			"render-agents-000000", "azure:///subscriptions/11111111-1111-1111-1111-111111111119/resourceGroups/render" + machine, "its provider id is azure:///subscriptions/11111111-1111-1111-1111-111111111119/",
+		"another subscription": {"render-agents-000000", beyond, "its provider id is " + beyond},
+		"no id":                {"render-agents-000000", "", "its provider id is none"},
+		"other names": {
+			"kind-control-plane", "kind://docker/kind/kind-control-plane",
+			"the API server has no node in resource group render, where scale set render-agents has 2 machines",
 		},
-		"no id":       {"render-agents-000000", "", "its provider id is none"},
-		"other names": {"kind-control-plane", "kind://docker/kind/kind-control-plane", "the API server has no node in resource group render, where scale set render-agents has 2 machines"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, path, flags := pooled(t)
@@ -176,7 +179,7 @@ func TestNodesOfAnotherClusterAreNeverDrained(t *testing.T) {
 			_, err = f.cluster.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: c.node}, Spec: corev1.NodeSpec{ProviderID: c.id}})
 			must(t, err)
 			got := sluice(t.Context(), append([]string{"cluster", "pool", "remove", "agents", "--wait=0", "--yes"}, flags...)...)
-			if got.code != exitError || !strings.Contains(got.complaint, c.want) || !strings.Contains(got.complaint, "it is another cluster's: nothing was changed; give the kubeconfig of cluster render") {
+			if got.code != exitError || !strings.Contains(got.complaint, c.want) || !strings.Contains(got.complaint, foreign) {
 				t.Errorf("exit %d, said %q, want %q", got.code, got.complaint, c.want)
 			}
 			for _, r := range f.cluster.Log() {
@@ -244,7 +247,8 @@ func TestALimitThatTheFileCannotKeepIsNotWritten(t *testing.T) {
 			}
 		}
 		got := sluice(t.Context(), all...)
-		if got.code != exitError || !strings.Contains(got.complaint, "nothing was changed: in folder /proc/self/fd no file can be made") || strings.Contains(got.out, "taken out of") || strings.Contains(got.out, "deleted") {
+		const want = "nothing was changed: in folder /proc/self/fd no file can be made"
+		if got.code != exitError || !strings.Contains(got.complaint, want) || strings.Contains(got.out, "taken out of") || strings.Contains(got.out, "deleted") {
 			t.Errorf("%v: exit %d, said %q, %q", args, got.code, got.out, got.complaint)
 		}
 	}

@@ -63,8 +63,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 // Subscription is the subscription's id.
 func (r *Resources) Subscription() string { return r.client.options.Subscription }
 
-// Get reads what is at a path into a value. It returns false where nothing is. A subscription that these credentials do not reach is an error, unless the
-// path is its own: what is in it may run on.
+// Get reads what is at a path into a value. It returns false where nothing is. A subscription that these credentials do not reach is an
+// error, unless the path is its own: what is in it may run on.
 func (r *Resources) Get(ctx context.Context, path, version string, into any) (bool, error) {
 	raw, err := r.once(ctx, http.MethodGet, path, version, nil)
 	if missing(err) && (!unreached(err) || strings.Count(path, "/") == subscriptionDepth) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// inventory are the resources of a group, or of the subscription where the group is "", that have no parent, as a list of them shows each: id, name, type, location, tags and managedBy. Machines of uniform
-// scale sets are parts of their sets.
+// inventory are the resources of a group, or of the subscription where the group is "", that have no parent, as a list of them shows each:
+// id, name, type, location, tags and managedBy. Machines of uniform scale sets are parts of their sets.
 func (q *request) inventory(group string) []map[string]any {
 	var all []map[string]any
 	add := func(in bool, full map[string]any) {

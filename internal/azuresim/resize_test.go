@@ -58,7 +58,8 @@ func TestAScaleSetThatIsBeingDeletedTakesNoWrite(t *testing.T) {
 		http.MethodPut:   `{"location":"westeurope","sku":{"name":"Standard_D4s_v5","capacity":2}}`,
 		http.MethodPatch: `{"tags":{"min":"0"}}`,
 	} {
-		if resp, said := a.wire(method, setPath+version, body); resp.StatusCode != 409 || !strings.Contains(said, "is marked for deletion") {
+		resp, said := a.wire(method, setPath+version, body)
+		if resp.StatusCode != 409 || !strings.Contains(said, "is marked for deletion") {
 			t.Errorf("%s: status %d: %s", method, resp.StatusCode, said)
 		}
 	}

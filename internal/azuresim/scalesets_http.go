@@ -225,7 +225,8 @@ func (q *request) create(w write) answer {
 func (q *request) apply(ss *scaleSet, w write, properties func()) answer {
 	if ss.doomed {
 		return fail(http.StatusConflict, "OperationNotAllowed",
-			"Operation 'update VMSS' is not allowed on Virtual Machine Scale Set '%s' since it is marked for deletion. You can only retry the Delete operation (or wait for an ongoing one to complete).", ss.name).answer()
+			"Operation 'update VMSS' is not allowed on Virtual Machine Scale Set '%s' since it is marked for deletion. "+
+				"You can only retry the Delete operation (or wait for an ongoing one to complete).", ss.name).answer()
 	}
 	capacity := len(ss.live(q.now))
 	if w.SKU != nil && w.SKU.Capacity != nil {

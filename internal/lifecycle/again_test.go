@@ -1,6 +1,7 @@
 package lifecycle_test
 
 import (
+	"encoding/json"
 	"net/url"
 	"strings"
 	"testing"
@@ -165,12 +166,26 @@ func TestTheRightsOfAServerThatIsGoneAreTakenBack(t *testing.T) {
 	}
 }
 
-// TestDownWithoutARecordTakesTheRightsBack has somebody delete Azure's record, or move the storage, before the cluster goes: no right outlives it, and the
-// next one of its name is made.
+const (
+	rights         = "/providers/Microsoft.Authorization/"
+	recordOfRender = "/subscriptions/" + subscription + "/resourceGroups/render/providers/Microsoft.Resources/deployments/render"
+)
+
+// roles are the custom roles of the subscription.
+func (w *world) roles() []json.RawMessage {
+	w.Helper()
+	custom := url.Values{"$filter": {"type eq 'CustomRole'"}}
+	all, err := w.Cloud.List(w.Context(), "/subscriptions/"+subscription+rights+"roleDefinitions", "2022-04-01", custom)
+	w.must(err)
+	return all
+}
+
+// TestDownWithoutARecordTakesTheRightsBack has somebody delete Azure's record, or move the storage, before the cluster goes: no right
+// outlives it, and the next one of its name is made.
 func TestDownWithoutARecordTakesTheRightsBack(t *testing.T) {
 	for name, before := range map[string]func(w *world){
 		"no record": func(w *world) {
-			w.must(w.Cloud.Delete(w.Context(), "/subscriptions/"+subscription+"/resourceGroups/render/providers/Microsoft.Resources/deployments/render", "2021-04-01"))
+			w.must(w.Cloud.Delete(w.Context(), recordOfRender, "2021-04-01"))
 		},
 		"another storage group": func(w *world) {
 			w.File.Storage.ResourceGroup = "elsewhere"
@@ -180,7 +195,7 @@ func TestDownWithoutARecordTakesTheRightsBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "k3s")
 			w.up()
-			theirs := "/subscriptions/" + subscription + "/resourceGroups/shared/providers/Microsoft.Authorization/roleAssignments/55555555-5555-5555-5555-555555555555"
+			theirs := "/subscriptions/" + subscription + "/resourceGroups/shared" + rights + "roleAssignments/55555555-5555-5555-5555-555555555555"
 			var server struct {
 				Identity struct {
 					Principal string `json:"principalId"`
@@ -189,7 +204,7 @@ func TestDownWithoutARecordTakesTheRightsBack(t *testing.T) {
 			_, err := w.Cloud.Get(t.Context(), w.server(), computeVersion, &server)
 			w.must(err)
 			w.must(w.Cloud.Put(t.Context(), theirs, "2022-04-01", map[string]any{"properties": map[string]any{
-				"roleDefinitionId": "/subscriptions/" + subscription + "/providers/Microsoft.Authorization/roleDefinitions/acdd72a7-3385-48ef-bd42-f606fba81ae7",
+				"roleDefinitionId": "/subscriptions/" + subscription + rights + "roleDefinitions/acdd72a7-3385-48ef-bd42-f606fba81ae7",
 				"principalId":      server.Identity.Principal, "principalType": "ServicePrincipal", "description": "a person gave it",
 			}}))
 			before(w)
@@ -197,8 +212,7 @@ func TestDownWithoutARecordTakesTheRightsBack(t *testing.T) {
 			if left := w.left(); len(left) != 1 || left[0] != theirs {
 				t.Errorf("down leaves %v", left)
 			}
-			roles, err := w.Cloud.List(t.Context(), "/subscriptions/"+subscription+"/providers/Microsoft.Authorization/roleDefinitions", "2022-04-01", url.Values{"$filter": {"type eq 'CustomRole'"}})
-			if w.must(err); len(roles) > 0 {
+			if roles := w.roles(); len(roles) > 0 {
 				t.Errorf("down leaves %s", roles)
 			}
 			w.File.Storage.ResourceGroup = "render-storage"
@@ -211,7 +225,7 @@ func TestDownWithoutARecordTakesTheRightsBack(t *testing.T) {
 func TestAnImportWithoutARecordDoesNotDenyItsMaker(t *testing.T) {
 	w := newWorld(t, "k3s")
 	w.up()
-	w.must(w.Cloud.Delete(t.Context(), "/subscriptions/"+subscription+"/resourceGroups/render/providers/Microsoft.Resources/deployments/render", "2021-04-01"))
+	w.must(w.Cloud.Delete(t.Context(), recordOfRender, "2021-04-01"))
 	got, err := lifecycle.Import(t.Context(), w.Cloud, "render", lifecycle.Kubernetes{})
 	w.must(err)
 	if got.Recorded || !strings.Contains(got.Text, "from resource group render, which has no record of what sluice made there.") {

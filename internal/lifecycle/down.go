@@ -146,11 +146,12 @@ func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 		if role := c.ownRole(&of); found && role.ID != "" && !slices.ContainsFunc(rights, role.same) {
 			rights = append(rights, role) // it has no record
 		}
-		if isRole := strings.EqualFold(r.Kind(), kindRoleDefinition); isRole && !made[strings.ToLower(r.ID)] && !strings.HasPrefix(of.Properties.Name, "sluice "+c.File.Name+" ") {
+		isRole := strings.EqualFold(r.Kind(), kindRoleDefinition)
+		if isRole && !made[strings.ToLower(r.ID)] && !strings.HasPrefix(of.Properties.Name, "sluice "+c.File.Name+" ") {
 			continue // a person has described an assignment of another role so
 		}
 		d.roles[r] = of.role()
-		if found && other != "" && strings.EqualFold(r.Kind(), kindRoleDefinition) {
+		if found && other != "" && isRole {
 			d.Stays = append(d.Stays, r) // its server has the same role
 			continue
 		}
@@ -211,7 +212,8 @@ func (c *Cluster) user(ctx context.Context, r listed) (string, error) {
 	return nic.Properties.Machine.ID, err
 }
 
-// halt ends a deployment that is under way, and those inside of it: what they make meanwhile would outlive the deletion. It says whether there was one.
+// halt ends a deployment that is under way, and those inside of it: what they make meanwhile would outlive the deletion. It says whether
+// there was one.
 func (c *Cluster) halt(ctx context.Context) (was bool, err error) {
 	at, canceled := []string{c.deployment()}, false
 	for n := 0; n < len(at); n++ {

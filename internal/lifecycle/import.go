@@ -64,8 +64,8 @@ func Import(ctx context.Context, c Cloud, group string, known Kubernetes) (Impor
 // managed is the AKS cluster to which a resource group belongs, by its tags; "" for none.
 func managed(tags map[string]string) string { return tags["aks-managed-cluster-name"] }
 
-// fileOfRecord is the cluster file of the newest deployment in the group that came from one, of a cluster that is there before one that was taken down. Others
-// that are there are said, one sentence each. Azure keeps the last 800 deployments of a group.
+// fileOfRecord is the cluster file of the newest deployment in the group that came from one, of a cluster that is there before one that was
+// taken down. Others that are there are said, one sentence each. Azure keeps the last 800 deployments of a group.
 func fileOfRecord(ctx context.Context, c Cloud, group string) (text string, others []string, found bool, err error) {
 	at := group + "/providers/Microsoft.Resources/deployments"
 	raw, err := c.List(ctx, at, deploymentsVersion, nil)

@@ -33,7 +33,7 @@ func (w *world) interruptedUp(when string) {
 // left are the ids of what the subscription has in the cluster's group, and of all role assignments.
 func (w *world) left() (all []string) {
 	w.Helper()
-	for path, version := range map[string]string{"/resources": "2021-04-01", "/providers/Microsoft.Authorization/roleAssignments": "2022-04-01"} {
+	for path, version := range map[string]string{"/resources": "2021-04-01", rights + "roleAssignments": "2022-04-01"} {
 		raw, err := w.Cloud.List(w.Context(), "/subscriptions/"+subscription+path, version, nil)
 		w.must(err)
 		for _, one := range raw {
@@ -41,7 +41,8 @@ func (w *world) left() (all []string) {
 				ID string `json:"id"`
 			}
 			w.read(one, &r)
-			if low := strings.ToLower(r.ID); strings.Contains(low, "/resourcegroups/"+w.File.ResourceGroup+"/") || strings.Contains(low, "/roleassignments/") {
+			low := strings.ToLower(r.ID)
+			if strings.Contains(low, "/resourcegroups/"+w.File.ResourceGroup+"/") || strings.Contains(low, "/roleassignments/") {
 				all = append(all, r.ID)
 			}
 		}
@@ -49,7 +50,8 @@ func (w *world) left() (all []string) {
 	return all
 }
 
-// TestDownEndsADeploymentThatIsUnderWay has an up interrupted early and late: one down leaves nothing, whether it may cancel or has to wait.
+// TestDownEndsADeploymentThatIsUnderWay has an up interrupted early and late: one down leaves nothing, whether it may cancel or has to
+// wait.
 func TestDownEndsADeploymentThatIsUnderWay(t *testing.T) {
 	for _, when := range []string{"networkSecurityGroups render-nodes is ready", "virtualMachineScaleSets render-burst is ready"} {
 		for name, c := range map[string]struct {
@@ -58,7 +60,8 @@ func TestDownEndsADeploymentThatIsUnderWay(t *testing.T) {
 		}{
 			"canceled": {azuresim.Fault{Kind: "none"}, "is under way, and is canceled first"},
 			"not allowed": {
-				azuresim.Fault{Kind: "POST deployments/cancel", Status: 403, Code: "AuthorizationFailed"}, "is under way, and its end is waited for, since it is not canceled",
+				azuresim.Fault{Kind: "POST deployments/cancel", Status: 403, Code: "AuthorizationFailed"},
+				"is under way, and its end is waited for, since it is not canceled",
 			},
 		} {
 			t.Run(when+" "+name, func(t *testing.T) {
@@ -96,7 +99,8 @@ func TestUpWaitsForWhatIsBeingDeleted(t *testing.T) {
 				cancel()
 				return wait(ctx, d)
 			}
-			if err := w.Cloud.Delete(ctx, "/subscriptions/"+subscription+"/resourceGroups/render/providers/Microsoft.Compute/"+what, computeVersion); err == nil {
+			id := "/subscriptions/" + subscription + "/resourceGroups/render/providers/Microsoft.Compute/" + what
+			if err := w.Cloud.Delete(ctx, id, computeVersion); err == nil {
 				t.Fatal("the deletion is not interrupted: this shows nothing")
 			}
 			r.Wait = wait

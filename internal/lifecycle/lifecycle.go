@@ -194,8 +194,8 @@ func (r *record) ours() bool {
 	return has
 }
 
-// elsewhere is asked before something counts as gone, or as not made yet: an error where the subscription has machines of the cluster, and all of them in
-// another resource group than the file names.
+// elsewhere is asked before something counts as gone, or as not made yet: an error where the subscription has machines of the cluster, and
+// all of them in another resource group than the file names.
 func (c *Cluster) elsewhere(ctx context.Context) error {
 	raw, err := c.Cloud.List(ctx, c.subscription()+"/resources", groupsVersion, url.Values{
 		"$filter": {fmt.Sprintf("tagName eq '%s' and tagValue eq '%s'", render.ClusterTag, c.File.Name)},
@@ -224,7 +224,8 @@ func (c *Cluster) elsewhere(ctx context.Context) error {
 	if other == "" {
 		return nil
 	}
-	return fmt.Errorf("resource group %s has no machine of cluster %s, and resource group %s has: nothing was changed; look at resourceGroup in the cluster file",
+	return fmt.Errorf("resource group %s has no machine of cluster %s, and resource group %s has: nothing was changed; "+
+		"look at resourceGroup in the cluster file",
 		c.File.ResourceGroup, c.File.Name, other)
 }
 

@@ -11,8 +11,9 @@ import (
 	"sluice.dev/sluice/internal/clusterfile"
 )
 
-// members are the nodes that are machines of a pool's scale set, by the ids that each tells: the rule is the running sluice's, [cluster.Instance.Bears].
-// A name says nothing: another cluster may have the same one. Nodes of such a cluster are an error, so that none is drained:
+// members are the nodes that are machines of a pool's scale set, by the ids that each tells: the rule is the running sluice's,
+// [cluster.Instance.Bears]. A name says nothing: another cluster may have the same one. Nodes of such a cluster are an error, so that none
+// is drained:
 //
 //	node                                                  it is
 //	bears the id of a machine of the set                  a member
@@ -43,7 +44,8 @@ func (c *Cluster) members(ctx context.Context, s *Scaled, nodes []corev1.Node) (
 		}
 	}
 	if len(all) > 0 && len(nodes) > 0 && !near {
-		return nil, foreignError(fmt.Sprintf("the API server has no node in resource group %s, where scale set %s has %s", c.File.ResourceGroup, set, Machines(len(all))))
+		return nil, foreignError(fmt.Sprintf("the API server has no node in resource group %s, where scale set %s has %s",
+			c.File.ResourceGroup, set, Machines(len(all))))
 	}
 	return of, nil
 }

@@ -11,20 +11,24 @@ import (
 	"sluice.dev/sluice/internal/lifecycle"
 )
 
-// TestWhatIsNotReachedIsNotGone asks for a running cluster in a subscription that is not there, and in a group that is not: neither down nor pool takes that
-// for a cluster that is gone.
+// TestWhatIsNotReachedIsNotGone asks for a running cluster in a subscription that is not there, and in a group that is not: neither down
+// nor pool takes that for a cluster that is gone.
 func TestWhatIsNotReachedIsNotGone(t *testing.T) {
+	const other = "11111111-1111-1111-1111-111111111112"
 	for name, c := range map[string]struct{ subscription, group, want string }{
-		"another subscription":      {"11111111-1111-1111-1111-111111111112", "render", "The subscription '11111111-1111-1111-1111-111111111112' could not be found"},
-		"a group that is not there": {subscription, "rendr", "resource group rendr has no machine of cluster render, and resource group render has: nothing was changed"},
-		"another group":             {subscription, "office", "resource group office has no machine of cluster render, and resource group render has: nothing was changed"},
+		"another subscription":      {other, "render", "The subscription '" + other + "' could not be found"},
+		"a group that is not there": {subscription, "rendr", "resource group rendr has no machine of cluster render, and"},
+		"another group":             {subscription, "office", "resource group office has no machine of cluster render, and"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "k3s")
 			w.up()
 			r, err := azure.NewResources(t.Context(), azure.Options{
-				Config: config.Config{Subscription: c.subscription, ResourceGroup: c.group, Location: w.File.Region, Cloud: "AzurePublicCloud"},
-				Runner: patient{}, Transport: &azuresim.Transport{Server: w.sim, Machine: "desk"}, Now: w.sim.Now, Log: slog.New(slog.DiscardHandler),
+				Config: config.Config{
+					Subscription: c.subscription, ResourceGroup: c.group, Location: w.File.Region, Cloud: "AzurePublicCloud",
+				},
+				Runner: patient{}, Now: w.sim.Now, Log: slog.New(slog.DiscardHandler),
+				Transport: &azuresim.Transport{Server: w.sim, Machine: "desk"},
 			})
 			w.must(err)
 			file := *w.File

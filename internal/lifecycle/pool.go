@@ -175,8 +175,8 @@ func (c *Cluster) drain(ctx context.Context, s *Scaled, api API) (asked int, err
 	return asked, nil
 }
 
-// Acquainted looks whether an API server is that of the cluster with this pool's scale set, before anything is written. One that does not answer is not
-// refused: [Cluster.Retire] asks again.
+// Acquainted looks whether an API server is that of the cluster with this pool's scale set, before anything is written. One that does not
+// answer is not refused: [Cluster.Retire] asks again.
 func (c *Cluster) Acquainted(ctx context.Context, s *Scaled, api API) error {
 	nodes, err := api.Nodes(ctx)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"sluice.dev/sluice/internal/render"
 )
 
-// assignments are the role assignments that the deployment has made, in every resource group: by its operations, those of the deployments inside of it, and
-// by whom they are given to. Operations are there for a deployment that failed as well; Azure forgets those of an earlier one.
+// assignments are the role assignments that the deployment has made, in every resource group: by its operations, those of the deployments
+// inside of it, and by whom they are given to. Operations are there for a deployment that failed as well; Azure forgets those of an earlier
+// one.
 func (c *Cluster) assignments(ctx context.Context) (all []Resource, err error) {
 	seen := map[string]bool{}
 	if all, err = c.given(ctx); err != nil {
@@ -60,8 +61,8 @@ func (c *Cluster) assignments(ctx context.Context) (all []Resource, err error) {
 	return all, nil
 }
 
-// given are the role assignments of the server's identity that are described as the template describes its own. Of an identity that the file names, which
-// others may have as well, they are those in the cluster's group.
+// given are the role assignments of the server's identity that are described as the template describes its own. Of an identity that the
+// file names, which others may have as well, they are those in the cluster's group.
 func (c *Cluster) given(ctx context.Context) (all []Resource, err error) {
 	who, _, err := c.principal(ctx)
 	if err != nil || who == "" {
@@ -79,15 +80,17 @@ func (c *Cluster) given(ctx context.Context) (all []Resource, err error) {
 		if err := errors.Join(json.Unmarshal(one, &a), json.Unmarshal(one, &r)); err != nil {
 			return nil, fmt.Errorf("read the role assignments of identity %s: %w", who, err)
 		}
-		described := a.Properties.About == render.RoleOfSluice || a.Properties.About != "" && a.Properties.About == render.RoleName(a.Properties.Definition)
-		if described && strings.EqualFold(a.Properties.Principal, who) && (c.File.Identity.ID == "" || r.in(c.group(c.File.ResourceGroup))) {
+		about, near := a.Properties.About, c.File.Identity.ID == "" || r.in(c.group(c.File.ResourceGroup))
+		described := about == render.RoleOfSluice || about != "" && about == render.RoleName(a.Properties.Definition)
+		if described && near && strings.EqualFold(a.Properties.Principal, who) {
 			all = append(all, r)
 		}
 	}
 	return all, err
 }
 
-// ownRole is the template's role, as its assignment names it; none for another assignment. Its path is in the cluster's group, where it may be deleted.
+// ownRole is the template's role, as its assignment names it; none for another assignment. Its path is in the cluster's group, where it may
+// be deleted.
 func (c *Cluster) ownRole(a *right) Resource {
 	if a.Properties.About != render.RoleOfSluice || a.Properties.Definition == "" {
 		return Resource{}
@@ -103,8 +106,11 @@ func (c *Cluster) nested(ctx context.Context, deployment string) (all []string, 
 	}
 	for _, raw := range steps {
 		var s step
-		if json.Unmarshal(raw, &s) == nil && s.Properties.Target != nil && strings.EqualFold(Resource{s.Properties.Target.ID}.Kind(), "Microsoft.Resources/deployments") {
-			all = append(all, s.Properties.Target.ID)
+		if json.Unmarshal(raw, &s) != nil || s.Properties.Target == nil {
+			continue
+		}
+		if r := (Resource{s.Properties.Target.ID}); strings.EqualFold(r.Kind(), "Microsoft.Resources/deployments") {
+			all = append(all, r.ID)
 		}
 	}
 	return all, err

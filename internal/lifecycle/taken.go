@@ -72,7 +72,8 @@ func (c *Cluster) checkNames(ctx context.Context, resources []wanted, say func(F
 	return nil
 }
 
-// neighbor is the name of another cluster that has machines or networks among the resources of a group; "" for none. Disks and shares outlive clusters.
+// neighbor is the name of another cluster that has machines or networks among the resources of a group; "" for none. Disks and shares
+// outlive clusters.
 func (c *Cluster) neighbor(all []listed) string {
 	for _, r := range all {
 		kind := (Resource{r.ID}).Kind()

@@ -66,8 +66,8 @@ func ReadDoor(text []byte) (Door, error) {
 	return Door{hex.EncodeToString(sum[:]), string(text)}, nil
 }
 
-// DoorInUse is the fingerprint of the door that the cluster's machines join by: that of its server, or of a deployment that is still under way. It is ""
-// where there is neither: [Cluster.Up] uses a fresh one then.
+// DoorInUse is the fingerprint of the door that the cluster's machines join by: that of its server, or of a deployment that is still under
+// way. It is "" where there is neither: [Cluster.Up] uses a fresh one then.
 func (c *Cluster) DoorInUse(ctx context.Context) (fingerprint string, err error) {
 	var server listed
 	found, err := c.Cloud.Get(ctx, c.serverID(), computeVersion, &server)
@@ -149,8 +149,8 @@ func (c *Cluster) Up(ctx context.Context, fresh Door) (Door, error) {
 	return door, c.follow(ctx)
 }
 
-// outlast waits until Azure has deleted the server and the scale sets that a down, or a person, has asked it to delete: a deployment that counts them as
-// there ends without them.
+// outlast waits until Azure has deleted the server and the scale sets that a down, or a person, has asked it to delete: a deployment that
+// counts them as there ends without them.
 func (c *Cluster) outlast(ctx context.Context) error {
 	ids := []string{c.serverID()}
 	for i := range c.File.Pools {

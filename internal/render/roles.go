@@ -83,7 +83,8 @@ func (m *maker) roles(who identity, at place) {
 			{"assignableScopes", []string{expr(resourceGroupID)}},
 		}}},
 	})
-	m.add(assignment(f.Name, RoleOfSluice, call("subscriptionResourceId", quote(kindRole), own.name), who.principal, "", resourceGroupID, append([]string{own.id()}, who.waits...)))
+	ownID, waits := call("subscriptionResourceId", quote(kindRole), own.name), append([]string{own.id()}, who.waits...)
+	m.add(assignment(f.Name, RoleOfSluice, ownID, who.principal, "", resourceGroupID, waits))
 	if f.Addons.CloudProvider {
 		m.add(networkContributor.of(f.Name, who.principal, "", resourceGroupID, who.waits))
 	}
