@@ -166,13 +166,11 @@ func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 		}
 		return strings.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID))
 	})
-	if len(d.Goes) == 0 && !d.Underway {
-		if err := c.elsewhere(ctx); err != nil {
-			return Demolition{}, err
-		}
-	}
 	if about.Tags[render.ClusterTag] == c.File.Name && len(d.Stays) == 0 {
 		d.Group = c.File.ResourceGroup
+	}
+	if len(d.Goes) == 0 && d.Group == "" && !d.Underway {
+		return d, c.elsewhere(ctx)
 	}
 	return d, nil
 }
