@@ -303,23 +303,37 @@ Exit code 0: nothing is wrong; 1: something is; 2: error.`,
 	return cmd
 }
 
-// writeDoor keeps the door's key in a file of this folder, or reads it from there.
-func writeDoor(path string, door *lifecycle.Door) error {
+// bringDoor has the door whose key a file of this folder keeps. It makes the file only where the cluster has no door yet: the key of
+// another one, put on the server, would keep every machine from joining. Where the cluster has a door whose key is elsewhere, the door has
+// no key.
+func bringDoor(path, inUse string, fresh lifecycle.Door) (lifecycle.Door, error) {
 	text, err := os.ReadFile(path)
-	if err == nil {
-		*door, err = lifecycle.ReadDoor(text)
+	switch {
+	case err == nil:
+		door, err := lifecycle.ReadDoor(text)
 		if err != nil {
-			return fmt.Errorf("%s: %w; move it away", path, err)
+			return door, fmt.Errorf("%s: %w; move it away", path, err)
 		}
+		return door, sameDoor(path, inUse, door.Fingerprint)
+	case !errors.Is(err, fs.ErrNotExist):
+		err = errors.Unwrap(err)
+		return fresh, fmt.Errorf("%s: it cannot be read (%w); it may hold the key of this cluster's join door: make it readable", path, err)
+	case inUse != "":
+		return lifecycle.Door{Fingerprint: inUse}, nil
+	}
+	if err := os.WriteFile(path, []byte(fresh.PEM), 0o600); err != nil {
+		return fresh, fmt.Errorf("keep the key of the join door: %w", err)
+	}
+	return fresh, nil
+}
+
+// sameDoor refuses a file with the key of another door than the cluster's.
+func sameDoor(path, inUse, kept string) error {
+	if inUse == "" || strings.EqualFold(inUse, kept) {
 		return nil
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: it cannot be read (%w); it may hold the key of this cluster's join door: make it readable", path, errors.Unwrap(err))
-	}
-	if err := os.WriteFile(path, []byte(door.PEM), 0o600); err != nil {
-		return fmt.Errorf("keep the key of the join door: %w", err)
-	}
-	return nil
+	return fmt.Errorf("%s has the key of another join door (%.12s) than the cluster's (%.12s): move it away, or put the cluster's there",
+		path, kept, inUse)
 }
 
 func clusterDiffCommand() *cobra.Command {
@@ -366,7 +380,7 @@ func clusterDownCommand() *cobra.Command {
 		Short: "Delete what up has made, each resource by its name; storage stays",
 		Long: `List what the cluster file's deployment has made in its resource group. Delete it with --yes, or when a person at the terminal agrees. What
 others made in the group stays, and then so does the group. Storage stays in its group; the rights on it that
-the server had go.
+the server had go. A deployment that is under way is canceled first.
 
 Exit code 0: it is gone; 1: nobody agreed; 2: error. It may be called again.`,
 		Example: "  sluice cluster down\n  sluice cluster down --yes",
@@ -381,9 +395,13 @@ Exit code 0: it is gone; 1: nobody agreed; 2: error. It may be called again.`,
 				return err
 			}
 			out := cmd.OutOrStdout()
-			if len(d.Goes) == 0 && d.Group == "" {
-				_, err := fmt.Fprintf(out, "nothing of cluster %s is there\n", c.File.Name)
+			if len(d.Goes) == 0 && d.Group == "" && !d.Underway {
+				_, err := fmt.Fprintf(out, "nothing of cluster %s is in resource group %s of subscription %s\n",
+					c.File.Name, c.File.ResourceGroup, c.Cloud.Subscription())
 				return err
+			}
+			if d.Underway {
+				_, _ = fmt.Fprintf(out, "cancels  deployment %s, which is under way; what it makes until then goes as well\n", c.File.Name)
 			}
 			for _, r := range d.Goes {
 				where := ""

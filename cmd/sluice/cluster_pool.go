@@ -7,15 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/clusterfile"
 	"sluice.dev/sluice/internal/kube"
 	"sluice.dev/sluice/internal/lifecycle"
@@ -260,7 +259,7 @@ func poolRemoveCommand() *cobra.Command {
 		Long: `Take a pool out of cluster.yaml, and set the tags min and max of its scale set to 0. Ask the running sluice to drain each of its nodes and to delete
 their machines. Wait until the last one is gone, and delete the empty scale set by its name. A scale set with machines is never deleted. sluice keeps
 what its guard keeps: pods of Jobs run to their end, and disruption budgets hold. Without a kubeconfig sluice is not asked, and removes idle machines
-alone. It may be interrupted and called again.
+alone. A kubeconfig of another cluster is refused. It may be interrupted and called again.
 
 Exit code 0: it is gone; 1: without --yes, which only says what would be done, or machines are there after --wait; 2: error.`,
 		Example: "  sluice cluster pool remove burst --yes",
@@ -293,15 +292,32 @@ func (u *riser) retire(name string) error {
 	for _, p := range c.File.Pools {
 		inFile = inFile || p.Name == name
 	}
-	switch {
-	case !found && !inFile:
+	if !found && !inFile {
 		return fmt.Errorf("neither %s nor Azure has a pool %s", u.path, name)
+	}
+	var without *draft // of the file, which is written before anything is changed
+	if inFile && u.yes {
+		text, err := os.ReadFile(u.path)
+		if err != nil {
+			return fmt.Errorf("read the cluster file: %w", err)
+		}
+		if text, err = clusterfile.RemovePool(text, name); err != nil {
+			return fmt.Errorf("%s stays as it is: %w", u.path, err)
+		}
+		d, err := prepare(u.path, text)
+		if err != nil {
+			return err
+		}
+		defer d.drop()
+		without = &d
+	}
+	switch {
 	case found && set.Capacity == 0:
 		u.say("pool %s has no machines: the scale set %s-%s is deleted", name, c.File.Name, name)
 	case found:
 		u.say("pool %s has %s: sluice drains and removes them, then the scale set %s-%s is deleted", name, lifecycle.Machines(set.Capacity), c.File.Name, name)
 	default:
-		u.say("pool %s is not in Azure", name)
+		u.say("pool %s is not in resource group %s of subscription %s", name, c.File.ResourceGroup, c.Cloud.Subscription())
 	}
 	if !u.yes {
 		if inFile {
@@ -310,26 +326,26 @@ func (u *riser) retire(name string) error {
 		u.say("nothing was changed: --yes does it")
 		return exit(exitActs)
 	}
-	var drain func(context.Context, func(string) bool) (int, error)
+	how := lifecycle.Retiring{For: u.wait, Now: u.now}
 	if found {
-		if drain, err = u.drainer(); err != nil {
+		api, err := u.drainer()
+		if err != nil {
 			return err
 		}
+		if api != nil {
+			how.API = api
+			if err := c.Acquainted(u.cmd.Context(), set, api); err != nil {
+				return fmt.Errorf("--kubeconfig=%s: %w: nothing was changed; give the kubeconfig of cluster %s", api.path, err, c.File.Name)
+			}
+		}
 	}
-	if inFile {
-		text, err := os.ReadFile(u.path)
-		if err != nil {
-			return fmt.Errorf("read the cluster file: %w", err)
-		}
-		if text, err = clusterfile.RemovePool(text, name); err != nil {
-			return fmt.Errorf("%s stays as it is: %w", u.path, err)
-		}
-		if err := rewrite(u.path, text); err != nil {
+	if without != nil {
+		if err := without.keep(); err != nil {
 			return err
 		}
 		u.say("pool %s is taken out of %s", name, u.path)
 	}
-	err = c.Retire(u.cmd.Context(), name, lifecycle.Retiring{For: u.wait, Now: u.now, Drain: drain})
+	err = c.Retire(u.cmd.Context(), name, how)
 	if errors.Is(err, lifecycle.ErrNotEmpty) {
 		u.say("%v; run the command again to go on", err)
 		return exit(exitActs)
@@ -337,8 +353,15 @@ func (u *riser) retire(name string) error {
 	return interrupted(u.cmd.Context(), err, "pool "+name+" has min 0 and max 0, and sluice goes on to empty it; run the command again to go on")
 }
 
-// drainer asks the running sluice to drain nodes; nil where there is no kubeconfig. That of another cluster must not be taken for this one's.
-func (u *riser) drainer() (func(context.Context, func(string) bool) (int, error), error) {
+// drainer is the API server by which the running sluice is asked to drain nodes.
+type drainer struct {
+	path   string // of the kubeconfig
+	client kubernetes.Interface
+	now    func() time.Time
+}
+
+// drainer is nil where there is no kubeconfig.
+func (u *riser) drainer() (*drainer, error) {
 	path := u.kubeconfig
 	if path == "" {
 		path = u.File.Name + ".kubeconfig"
@@ -361,21 +384,20 @@ func (u *riser) drainer() (func(context.Context, func(string) bool) (int, error)
 	if err != nil {
 		return nil, fmt.Errorf("--kubeconfig=%s: %w", path, err)
 	}
-	return func(ctx context.Context, of func(string) bool) (asked int, err error) {
-		list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return 0, err
-		}
-		for i := range list.Items {
-			n := &list.Items[i]
-			if !of(strings.ToLower(n.Name)) || n.Annotations[cluster.DrainAnnotation] != "" {
-				continue
-			}
-			if _, err := (kube.Operator{Client: client}).Drain(ctx, n.Name, u.now()); err != nil {
-				return asked, err
-			}
-			asked++
-		}
-		return asked, nil
-	}, nil
+	return &drainer{path, client, u.now}, nil
+}
+
+// Nodes are the nodes of the cluster.
+func (d *drainer) Nodes(ctx context.Context) ([]corev1.Node, error) {
+	list, err := d.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// Drain writes the drain annotation.
+func (d *drainer) Drain(ctx context.Context, node string) error {
+	_, err := (kube.Operator{Client: d.client}).Drain(ctx, node, d.now())
+	return err
 }

@@ -120,8 +120,14 @@ func TestAnAzWithNobodySignedInIsPassedOverOnAMachineOfAzures(t *testing.T) {
 // TestAPoolIsRemovedByAskingSluice asks for the drain of the pool's nodes alone, and deletes nothing while there are machines.
 func TestAPoolIsRemovedByAskingSluice(t *testing.T) {
 	f, path, flags := pooled(t)
-	for _, name := range []string{"render-agents-000000", "render-agents-b-000000"} {
-		_, err := f.cluster.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	group := "azure:///subscriptions/" + subscription + "/resourceGroups/render/providers/Microsoft.Compute/"
+	for name, id := range map[string]string{
+		"render-agents-000000":   "virtualMachineScaleSets/render-agents/virtualMachines/0",
+		"render-agents-000009":   "virtualMachineScaleSets/render-agents/virtualMachines/9", // gone in Azure
+		"render-agents-b-000000": "virtualMachineScaleSets/render-agents-b/virtualMachines/0",
+		"render-server":          "virtualMachines/render-server",
+	} {
+		_, err := f.cluster.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{ProviderID: group + id}})
 		must(t, err)
 	}
 	sluice(t.Context(), "cluster", "pool", "add", "agents-b", "--file="+path, "--size=Standard_D4s_v5", "--max=1").expect(t, exitNothing)
@@ -146,6 +152,53 @@ func TestAPoolIsRemovedByAskingSluice(t *testing.T) {
 	}
 	if n := machinesIn(f, "render-agents"); n != 2 {
 		t.Errorf("%d machines are left of 2", n)
+	}
+}
+
+// TestNodesOfAnotherClusterAreNeverDrained has an API server whose nodes have the pool's names, and other machines: nothing is changed.
+func TestNodesOfAnotherClusterAreNeverDrained(t *testing.T) {
+	const machine = "/providers/Microsoft.Compute/virtualMachineScaleSets/render-agents/virtualMachines/0"
+	const prod = "azure:///subscriptions/" + subscription + "/resourceGroups/prod" + machine
+	const beyond = "azure:///subscriptions/11111111-1111-1111-1111-111111111119/resourceGroups/render" + machine
+	const foreign = "it is another cluster's: nothing was changed; give the kubeconfig of cluster render"
+	for name, c := range map[string]struct{ node, id, want string }{
+		"another group": {
+			"render-agents-000000", prod, "node render-agents-000000 is no machine of scale set render-agents: its provider id is " + prod,
+		},
+		"another subscription": {"render-agents-000000", beyond, "its provider id is " + beyond},
+		"no id":                {"render-agents-000000", "", "its provider id is none"},
+		"other names": {
+			"kind-control-plane", "kind://docker/kind/kind-control-plane",
+			"the API server has no node in resource group render, where scale set render-agents has 2 machines",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, path, flags := pooled(t)
+			before, err := os.ReadFile(path)
+			must(t, err)
+			_, err = f.cluster.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: c.node}, Spec: corev1.NodeSpec{ProviderID: c.id}})
+			must(t, err)
+			got := sluice(t.Context(), append([]string{"cluster", "pool", "remove", "agents", "--wait=0", "--yes"}, flags...)...)
+			if got.code != exitError || !strings.Contains(got.complaint, c.want) || !strings.Contains(got.complaint, foreign) {
+				t.Errorf("exit %d, said %q, want %q", got.code, got.complaint, c.want)
+			}
+			for _, r := range f.cluster.Log() {
+				if r.Verb == "patch" {
+					t.Errorf("node %s is changed", r.Name)
+				}
+			}
+			for _, s := range f.azure.ScaleSets() {
+				if s.Name == "render-agents" && s.Tags["max"] != "10" {
+					t.Errorf("its max is %s", s.Tags["max"])
+				}
+			}
+			if text, err := os.ReadFile(path); err != nil || string(text) != string(before) {
+				t.Errorf("the file changes: %s", text)
+			}
+			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".cluster-*")); len(left) > 0 {
+				t.Errorf("%v is left", left)
+			}
+		})
 	}
 }
 
@@ -194,7 +247,8 @@ func TestALimitThatTheFileCannotKeepIsNotWritten(t *testing.T) {
 			}
 		}
 		got := sluice(t.Context(), all...)
-		if got.code != exitError || !strings.Contains(got.complaint, "nothing was changed: in folder /proc/self/fd no file can be made") || strings.Contains(got.out, "taken out of") {
+		const want = "nothing was changed: in folder /proc/self/fd no file can be made"
+		if got.code != exitError || !strings.Contains(got.complaint, want) || strings.Contains(got.out, "taken out of") || strings.Contains(got.out, "deleted") {
 			t.Errorf("%v: exit %d, said %q, %q", args, got.code, got.out, got.complaint)
 		}
 	}

@@ -140,13 +140,19 @@ func (u *riser) up() error {
 		return err
 	}
 	kept := u.File.Name + "-join.pem"
-	if u.File.Secrets == clusterfile.SecretsFile {
-		if err := writeDoor(kept, &fresh); err != nil {
+	byFile := u.File.Secrets == clusterfile.SecretsFile
+	if byFile {
+		inUse, err := u.DoorInUse(u.cmd.Context())
+		if err != nil {
+			return err
+		}
+		if fresh, err = bringDoor(kept, inUse, fresh); err != nil {
 			return err
 		}
 	}
 	const goesOn = "what is under way goes on in Azure; run the command again to follow it, or sluice cluster down to delete what is there"
-	if _, err = u.Up(u.cmd.Context(), fresh); u.cmd.Context().Err() != nil {
+	door, err := u.Up(u.cmd.Context(), fresh)
+	if u.cmd.Context().Err() != nil {
 		return interrupted(u.cmd.Context(), err, goesOn)
 	} else if err != nil {
 		return fmt.Errorf("%w; correct what it names and run the command again", err)
@@ -157,7 +163,15 @@ func (u *riser) up() error {
 	}
 	sign := u.File.SSH.User + "@" + at
 	u.say("cluster %s is deployed; its server makes the control plane now, which takes some minutes", u.File.Name)
-	if u.File.Secrets == clusterfile.SecretsFile {
+	switch {
+	case byFile && fresh.PEM == "":
+		u.private(at)
+		u.say("%s is not in this folder: it is where up was first called, and on the server once it was put there:", kept)
+		u.say("  (umask 077; ssh %s sudo cat /etc/sluice/join/tls.pem > %s)", sign, kept)
+	case byFile:
+		if err := sameDoor(kept, door.Fingerprint, fresh.Fingerprint); err != nil { // another up was first
+			return err
+		}
 		u.private(at)
 		u.say("machines join once the server has the key of its door; where it has none yet:")
 		u.say("  ssh %s 'sudo install -D -m 600 /dev/stdin /etc/sluice/join/tls.pem' < %s", sign, kept)

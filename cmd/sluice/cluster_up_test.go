@@ -207,3 +207,61 @@ func TestAFolderThatCannotKeepTheKubeconfigIsToldBefore(t *testing.T) {
 		t.Errorf("%t, %v", ok, err)
 	}
 }
+
+// TestTheKeyOfTheDoorIsNeverReplaced calls up again from the first folder, from one without the key, and from one with another key.
+func TestTheKeyOfTheDoorIsNeverReplaced(t *testing.T) {
+	u, out := rising(t)
+	u.File.Secrets, u.wait = clusterfile.SecretsFile, 0
+	const kept = "render-join.pem"
+	const install = "sudo install -D -m 600 /dev/stdin /etc/sluice/join/tls.pem' < " + kept
+	first := t.TempDir()
+	t.Chdir(first)
+	must(t, u.up())
+	must(t, u.up())
+	key, err := os.ReadFile(kept)
+	must(t, err)
+	if n := strings.Count(out.String(), install); n != 2 {
+		t.Errorf("the command that puts the key on the server is told %d times of 2", n)
+	}
+	t.Chdir(t.TempDir())
+	must(t, u.up())
+	if _, err := os.Stat(kept); err == nil {
+		t.Error("beside the cluster's key there is another one")
+	}
+	if said := out.String(); strings.Count(said, install) != 2 || !strings.Contains(said, "sudo cat /etc/sluice/join/tls.pem > "+kept) {
+		t.Errorf("without the key it says:\n%s", said)
+	}
+	other, err := lifecycle.NewDoor(u.now())
+	must(t, err)
+	must(t, os.WriteFile(kept, []byte(other.PEM), 0o600))
+	before := out.String()
+	if err := u.up(); err == nil || !strings.HasPrefix(err.Error(), kept+" has the key of another join door (") || out.String() != before {
+		t.Errorf("with the key of another door: %v, and it says %q", err, strings.TrimPrefix(out.String(), before))
+	}
+	must(t, os.WriteFile(kept, key, 0o600))
+	must(t, u.up())
+}
+
+// TestTheKeyOfAnUpThatIsUnderWayIsNotReplaced has a first up go on without its server in Azure yet.
+func TestTheKeyOfAnUpThatIsUnderWayIsNotReplaced(t *testing.T) {
+	u, _ := rising(t)
+	u.File.Secrets, u.wait = clusterfile.SecretsFile, 0
+	t.Chdir(t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	u.cmd.SetContext(ctx)
+	say := u.Say
+	u.Cluster.Say = func(s string) {
+		if say(s); strings.Contains(s, "is ready") {
+			cancel()
+		}
+	}
+	if err := u.up(); err == nil {
+		t.Fatal("it is not interrupted: this shows nothing")
+	}
+	u.cmd.SetContext(t.Context())
+	t.Chdir(t.TempDir())
+	must(t, u.up())
+	if _, err := os.Stat("render-join.pem"); err == nil {
+		t.Error("a second key is made while the deployment with the first is under way")
+	}
+}

@@ -238,7 +238,7 @@ func (a answer) sentence(kind cloud.Kind, about subject) string {
 		return text + ": have the policy changed, or the scale set's model made to comply"
 	case a.Code == "ResourceGroupNotFound":
 		return text + ": correct the resource group (ARM_RESOURCE_GROUP)"
-	case a.Code == "SubscriptionNotFound":
+	case a.Code == noSubscription:
 		return text + ": correct the subscription (ARM_SUBSCRIPTION_ID), or let the identity see it"
 	case a.Code == "MissingSubscriptionRegistration", a.Code == "MissingRegistrationForResourceProvider":
 		return text + ": register the provider Microsoft.Compute in the subscription"
@@ -253,6 +253,9 @@ func (a answer) sentence(kind cloud.Kind, about subject) string {
 	}
 	return text
 }
+
+// noSubscription is the code of a subscription that is not there for whoever asks.
+const noSubscription = "SubscriptionNotFound"
 
 // throttleSentence is what the compute provider says in JSON of an exceeded limit; "" when it is something else.
 func throttleSentence(text string) string {

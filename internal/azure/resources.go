@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
 	"sluice.dev/sluice/cloud"
@@ -61,10 +63,11 @@ func sleep(ctx context.Context, d time.Duration) error {
 // Subscription is the subscription's id.
 func (r *Resources) Subscription() string { return r.client.options.Subscription }
 
-// Get reads what is at a path into a value. It returns false where nothing is.
+// Get reads what is at a path into a value. It returns false where nothing is. A subscription that these credentials do not reach is an
+// error, unless the path is its own: what is in it may run on.
 func (r *Resources) Get(ctx context.Context, path, version string, into any) (bool, error) {
 	raw, err := r.once(ctx, http.MethodGet, path, version, nil)
-	if missing(err) {
+	if missing(err) && (!unreached(err) || strings.Count(path, "/") == subscriptionDepth) {
 		return false, nil
 	}
 	if err != nil {
@@ -107,11 +110,24 @@ func (r *Resources) Post(ctx context.Context, path, version string, body, into a
 	return r.whole(ctx, http.MethodPost, "ask "+path, path, version, body, into)
 }
 
-// Delete removes what is at a path, and waits until it is gone. What is not there is gone.
+// subscriptionDepth is how many slashes the path of a subscription has.
+const subscriptionDepth = 2
+
+// unreached says whether Azure answered that the subscription is not there. One that the credentials do not see gets that answer, too.
+func unreached(err error) bool {
+	var refused *azcore.ResponseError
+	if !errors.As(err, &refused) {
+		return false
+	}
+	a, _ := answerOf(refused)
+	return a.Code == noSubscription
+}
+
+// Delete removes what is at a path, and waits until it is gone. What is not there is gone, but for the subscription itself.
 func (r *Resources) Delete(ctx context.Context, path, version string) error {
 	err := r.whole(ctx, http.MethodDelete, "delete "+path, path, version, nil, nil)
 	var e *cloud.Error
-	if errors.As(err, &e) && e.Kind == cloud.NotFound {
+	if errors.As(err, &e) && e.Kind == cloud.NotFound && e.Code != noSubscription {
 		return nil
 	}
 	return err

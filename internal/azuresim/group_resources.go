@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// inventory are the resources of a group that have no parent, as a list of them shows each: id, name, type, location, tags and managedBy. Machines of uniform
-// scale sets are parts of their sets.
+// inventory are the resources of a group, or of the subscription where the group is "", that have no parent, as a list of them shows each:
+// id, name, type, location, tags and managedBy. Machines of uniform scale sets are parts of their sets.
 func (q *request) inventory(group string) []map[string]any {
 	var all []map[string]any
 	add := func(in bool, full map[string]any) {
@@ -42,6 +42,9 @@ func (q *request) inventory(group string) []map[string]any {
 		add(x.in(of, group), x.wire(q.now))
 	}
 	prefix := strings.ToLower(groupID(of, group) + "/providers/")
+	if group == "" {
+		prefix = strings.ToLower(groupID(of, ""))
+	}
 	for _, x := range s.opaques {
 		add(strings.HasPrefix(strings.ToLower(x.path), prefix) && strings.Count(x.kind, "/") == 1, x.wire())
 	}
@@ -52,10 +55,12 @@ func (q *request) inventory(group string) []map[string]any {
 // tagFilter is the one filter of resources that is understood.
 var tagFilter = regexp.MustCompile(`^tagName eq '([^']*)' and tagValue eq '([^']*)'$`)
 
-// listResources lists what a resource group holds.
+// listResources lists what a resource group, or the subscription, holds.
 func listResources(q *request) answer {
-	if _, p := q.resourceGroup(); p != nil {
-		return p.answer()
+	if q.route.group != "" {
+		if _, p := q.resourceGroup(); p != nil {
+			return p.answer()
+		}
 	}
 	all := q.inventory(q.route.group)
 	if filter := q.query.Get("$filter"); filter != "" {

@@ -72,6 +72,9 @@ func (ss *scaleSet) instance(id string, now time.Time) *instance {
 func (ss *scaleSet) provisioningState(now time.Time) string {
 	for _, o := range ss.operations {
 		if !o.ended(now) {
+			if ss.doomed {
+				return "Deleting"
+			}
 			return "Updating"
 		}
 	}

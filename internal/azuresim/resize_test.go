@@ -50,6 +50,24 @@ func TestLoweringCapacityLetsAzureChoose(t *testing.T) {
 	}
 }
 
+func TestAScaleSetThatIsBeingDeletedTakesNoWrite(t *testing.T) {
+	a := newAzure(t)
+	a.agents(1)
+	a.plain(202, http.MethodDelete, setPath+version, "")
+	for method, body := range map[string]string{
+		http.MethodPut:   `{"location":"westeurope","sku":{"name":"Standard_D4s_v5","capacity":2}}`,
+		http.MethodPatch: `{"tags":{"min":"0"}}`,
+	} {
+		resp, said := a.wire(method, setPath+version, body)
+		if resp.StatusCode != 409 || !strings.Contains(said, "is marked for deletion") {
+			t.Errorf("%s: status %d: %s", method, resp.StatusCode, said)
+		}
+	}
+	if said := a.plain(200, http.MethodGet, setPath+version, ""); !strings.Contains(said, `"provisioningState":"Deleting"`) {
+		t.Errorf("%s", said)
+	}
+}
+
 func TestAForeignPutFromAnOldReadShrinksTheSet(t *testing.T) {
 	a := newAzure(t)
 	a.agents(5)

@@ -221,8 +221,13 @@ func (q *request) create(w write) answer {
 }
 
 // apply carries out a write whose preconditions hold: first the size, which may
-// be refused, then the rest.
+// be refused, then the rest. A set that is being deleted takes none.
 func (q *request) apply(ss *scaleSet, w write, properties func()) answer {
+	if ss.doomed {
+		return fail(http.StatusConflict, "OperationNotAllowed",
+			"Operation 'update VMSS' is not allowed on Virtual Machine Scale Set '%s' since it is marked for deletion. "+
+				"You can only retry the Delete operation (or wait for an ongoing one to complete).", ss.name).answer()
+	}
 	capacity := len(ss.live(q.now))
 	if w.SKU != nil && w.SKU.Capacity != nil {
 		capacity = int(*w.SKU.Capacity)

@@ -24,6 +24,7 @@ var managementPatterns = []pattern{
 	{"GET", "/subscriptions/{subscription}/resourceGroups/{group}", "resourceGroups", getGroup},
 	{"PUT", "/subscriptions/{subscription}/resourceGroups/{name}", "resourceGroups", putGroup},
 	{"DELETE", "/subscriptions/{subscription}/resourceGroups/{group}", "resourceGroups", deleteGroup},
+	{"LIST", "/subscriptions/{subscription}/resources", "resources", listResources},
 	{"LIST", "/subscriptions/{subscription}/resourceGroups/{group}/resources", "resources", listResources},
 }
 

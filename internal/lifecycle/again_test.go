@@ -1,6 +1,8 @@
 package lifecycle_test
 
 import (
+	"encoding/json"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -161,5 +163,72 @@ func TestTheRightsOfAServerThatIsGoneAreTakenBack(t *testing.T) {
 	w.up()
 	if all := strings.Join(w.said, "\n"); strings.Contains(all, "no more") {
 		t.Errorf("without a change rights are taken back:\n%s", all)
+	}
+}
+
+const (
+	rights         = "/providers/Microsoft.Authorization/"
+	recordOfRender = "/subscriptions/" + subscription + "/resourceGroups/render/providers/Microsoft.Resources/deployments/render"
+)
+
+// roles are the custom roles of the subscription.
+func (w *world) roles() []json.RawMessage {
+	w.Helper()
+	custom := url.Values{"$filter": {"type eq 'CustomRole'"}}
+	all, err := w.Cloud.List(w.Context(), "/subscriptions/"+subscription+rights+"roleDefinitions", "2022-04-01", custom)
+	w.must(err)
+	return all
+}
+
+// TestDownWithoutARecordTakesTheRightsBack has somebody delete Azure's record, or move the storage, before the cluster goes: no right
+// outlives it, and the next one of its name is made.
+func TestDownWithoutARecordTakesTheRightsBack(t *testing.T) {
+	for name, before := range map[string]func(w *world){
+		"no record": func(w *world) {
+			w.must(w.Cloud.Delete(w.Context(), recordOfRender, "2021-04-01"))
+		},
+		"another storage group": func(w *world) {
+			w.File.Storage.ResourceGroup = "elsewhere"
+			w.up()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "k3s")
+			w.up()
+			theirs := "/subscriptions/" + subscription + "/resourceGroups/shared" + rights + "roleAssignments/55555555-5555-5555-5555-555555555555"
+			var server struct {
+				Identity struct {
+					Principal string `json:"principalId"`
+				} `json:"identity"`
+			}
+			_, err := w.Cloud.Get(t.Context(), w.server(), computeVersion, &server)
+			w.must(err)
+			w.must(w.Cloud.Put(t.Context(), theirs, "2022-04-01", map[string]any{"properties": map[string]any{
+				"roleDefinitionId": "/subscriptions/" + subscription + rights + "roleDefinitions/acdd72a7-3385-48ef-bd42-f606fba81ae7",
+				"principalId":      server.Identity.Principal, "principalType": "ServicePrincipal", "description": "a person gave it",
+			}}))
+			before(w)
+			w.down()
+			if left := w.left(); len(left) != 1 || left[0] != theirs {
+				t.Errorf("down leaves %v", left)
+			}
+			if roles := w.roles(); len(roles) > 0 {
+				t.Errorf("down leaves %s", roles)
+			}
+			w.File.Storage.ResourceGroup = "render-storage"
+			w.up()
+		})
+	}
+}
+
+// TestAnImportWithoutARecordDoesNotDenyItsMaker has somebody delete the record of a cluster that up has made.
+func TestAnImportWithoutARecordDoesNotDenyItsMaker(t *testing.T) {
+	w := newWorld(t, "k3s")
+	w.up()
+	w.must(w.Cloud.Delete(t.Context(), recordOfRender, "2021-04-01"))
+	got, err := lifecycle.Import(t.Context(), w.Cloud, "render", lifecycle.Kubernetes{})
+	w.must(err)
+	if got.Recorded || !strings.Contains(got.Text, "from resource group render, which has no record of what sluice made there.") {
+		t.Errorf("%.300s", got.Text)
 	}
 }

@@ -281,6 +281,7 @@ type machine struct {
 	Properties struct {
 		Created time.Time `json:"timeCreated"`
 		State   string    `json:"provisioningState"`
+		UID     string    `json:"vmId"`
 		OS      struct {
 			Name string `json:"computerName"`
 		} `json:"osProfile"`

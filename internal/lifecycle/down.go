@@ -70,6 +70,8 @@ type Demolition struct {
 	Group string     // the resource group that goes with them; "" when it stays
 	Stays []Resource // in the group, and not made by the cluster file
 	Keeps string     // the storage group, "" for none: of it only the server's rights go
+	// Underway says that the deployment still makes resources: it is canceled first, and they go as well.
+	Underway bool
 
 	roles map[Resource]string // names of roles, of what is named by a GUID
 }
@@ -85,10 +87,13 @@ func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 		Tags map[string]string `json:"tags"`
 	}
 	found, err := c.Cloud.Get(ctx, group, groupsVersion, &about)
-	if err != nil || !found {
+	if err != nil {
 		return Demolition{}, err
 	}
-	was, _, err := c.recorded(ctx)
+	if !found {
+		return Demolition{}, c.elsewhere(ctx)
+	}
+	was, recorded, err := c.recorded(ctx)
 	if err != nil {
 		return Demolition{}, err
 	}
@@ -96,7 +101,7 @@ func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 	if err != nil {
 		return Demolition{}, err
 	}
-	d := Demolition{Keeps: c.File.Storage.ResourceGroup, roles: map[Resource]string{}}
+	d := Demolition{Keeps: c.File.Storage.ResourceGroup, Underway: recorded && !was.ended(), roles: map[Resource]string{}}
 	made := map[string]bool{}
 	for _, r := range was.Properties.OutputResources {
 		made[strings.ToLower(r.ID)] = true
@@ -125,18 +130,31 @@ func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 	if err != nil {
 		return Demolition{}, err
 	}
+	other := c.neighbor(all)
 	for _, r := range was.Properties.OutputResources {
 		if about := (Resource{r.ID}); about.in(group) && about.isRight() {
 			rights = append(rights, about)
 		}
 	}
-	for _, r := range rights {
+	for n := 0; n < len(rights); n++ {
+		r := rights[n]
 		var of right
 		found, err := c.Cloud.Get(ctx, r.ID, rightsVersion, &of)
 		if err != nil {
 			return Demolition{}, err
 		}
+		if role := c.ownRole(&of); found && role.ID != "" && !slices.ContainsFunc(rights, role.same) {
+			rights = append(rights, role) // it has no record
+		}
+		isRole := strings.EqualFold(r.Kind(), kindRoleDefinition)
+		if isRole && !made[strings.ToLower(r.ID)] && !strings.HasPrefix(of.Properties.Name, "sluice "+c.File.Name+" ") {
+			continue // a person has described an assignment of another role so
+		}
 		d.roles[r] = of.role()
+		if found && other != "" && isRole {
+			d.Stays = append(d.Stays, r) // its server has the same role
+			continue
+		}
 		if found && !goes[strings.ToLower(r.ID)] {
 			goes[strings.ToLower(r.ID)] = true
 			d.Goes = append(d.Goes, r)
@@ -150,6 +168,9 @@ func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 	})
 	if about.Tags[render.ClusterTag] == c.File.Name && len(d.Stays) == 0 {
 		d.Group = c.File.ResourceGroup
+	}
+	if len(d.Goes) == 0 && d.Group == "" && !d.Underway {
+		return d, c.elsewhere(ctx)
 	}
 	return d, nil
 }
@@ -189,9 +210,75 @@ func (c *Cluster) user(ctx context.Context, r listed) (string, error) {
 	return nic.Properties.Machine.ID, err
 }
 
+// halt ends a deployment that is under way, and those inside of it: what they make meanwhile would outlive the deletion. It says whether
+// there was one.
+func (c *Cluster) halt(ctx context.Context) (was bool, err error) {
+	at, canceled := []string{c.deployment()}, false
+	for n := 0; n < len(at); n++ {
+		asked := false
+		for {
+			var r record
+			found, err := c.Cloud.Get(ctx, at[n], deploymentsVersion, &r)
+			if n > 0 && (cloud.KindOf(err) == cloud.Unauthorized || err == nil && !found) {
+				break // another's group, which may not be read any more, or is gone
+			}
+			if err != nil || !found || n == 0 && !r.ours() {
+				return was, err
+			}
+			if r.ended() {
+				canceled = canceled || r.Properties.State == "Canceled"
+				break
+			}
+			if was = true; !asked {
+				asked = true
+				if err := c.cancel(ctx, at[n]); err != nil {
+					return was, err
+				}
+			}
+			if err := c.Wait(ctx, pause); err != nil {
+				return was, err
+			}
+		}
+		if !was && !canceled { // those inside of one that somebody has canceled go on
+			return false, nil
+		}
+		more, err := c.nested(ctx, at[n])
+		if err != nil {
+			return was, err
+		}
+		at = append(at, more...)
+	}
+	return was, nil
+}
+
+// cancel asks Azure to end a deployment. One that may not be canceled is waited for.
+func (c *Cluster) cancel(ctx context.Context, deployment string) error {
+	what := "deployment " + Resource{deployment}.Name()
+	err := c.Cloud.Post(ctx, deployment+"/cancel", deploymentsVersion, nil, nil)
+	switch cloud.KindOf(err) {
+	case "":
+		c.Say(what + " is under way, and is canceled first")
+	case cloud.Conflict, cloud.NotFound: // it has ended meanwhile
+	case cloud.Unauthorized:
+		c.Say(fmt.Sprintf("%s is under way, and its end is waited for, since it is not canceled: %v", what, err))
+	default:
+		return fmt.Errorf("%s is under way, and is not canceled: %w", what, err)
+	}
+	return nil
+}
+
 // Down deletes what a demolition names, each by its name, and says so. What fails is said at the end, after everything else was tried: called
-// again, Down goes on there.
+// again, Down goes on there. A deployment that is under way is ended first, and what it has made by then goes as well.
 func (c *Cluster) Down(ctx context.Context, d Demolition) error {
+	halted, err := c.halt(ctx)
+	if err != nil {
+		return err
+	}
+	if halted {
+		if d, err = c.Demolish(ctx); err != nil {
+			return err
+		}
+	}
 	left := d.Goes
 	for round := 0; len(left) > 0; round++ {
 		var again []Resource

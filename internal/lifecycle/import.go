@@ -17,7 +17,7 @@ import (
 // Imported is the cluster file of a resource group that is there.
 type Imported struct {
 	Text     string
-	Recorded bool // the file is word for word what up was given; the rest is empty then
+	Recorded bool // the file is word for word what up was given; the rest is empty then, but for other clusters of the group in Lost
 
 	Lost   []string // what the file cannot say, one sentence each; they stand at its top as well
 	Absent []string // what Azure does not know and a person fills in, one sentence with its line each
@@ -37,8 +37,8 @@ func Import(ctx context.Context, c Cloud, group string, known Kubernetes) (Impor
 	} else if !found {
 		return Imported{}, fmt.Errorf("resource group %s is not there: name the group of a cluster", group)
 	}
-	if text, found, err := fileOfRecord(ctx, c, at); err != nil || found {
-		return Imported{Text: text, Recorded: found}, err
+	if text, others, found, err := fileOfRecord(ctx, c, at); err != nil || found {
+		return Imported{Text: text, Recorded: found, Lost: others}, err
 	}
 	e, err := readEstate(ctx, c, group)
 	if err != nil {
@@ -64,12 +64,13 @@ func Import(ctx context.Context, c Cloud, group string, known Kubernetes) (Impor
 // managed is the AKS cluster to which a resource group belongs, by its tags; "" for none.
 func managed(tags map[string]string) string { return tags["aks-managed-cluster-name"] }
 
-// fileOfRecord is the cluster file of the newest deployment in the group that came from one. Azure keeps the last 800 deployments of a group.
-func fileOfRecord(ctx context.Context, c Cloud, group string) (text string, found bool, err error) {
+// fileOfRecord is the cluster file of the newest deployment in the group that came from one, of a cluster that is there before one that was
+// taken down. Others that are there are said, one sentence each. Azure keeps the last 800 deployments of a group.
+func fileOfRecord(ctx context.Context, c Cloud, group string) (text string, others []string, found bool, err error) {
 	at := group + "/providers/Microsoft.Resources/deployments"
 	raw, err := c.List(ctx, at, deploymentsVersion, nil)
 	if err != nil {
-		return "", false, err
+		return "", nil, false, err
 	}
 	type named struct {
 		Name       string `json:"name"`
@@ -88,21 +89,47 @@ func fileOfRecord(ctx context.Context, c Cloud, group string) (text string, foun
 			all = append(all, d)
 		}
 	}
-	slices.SortFunc(all, func(a, b named) int { return strings.Compare(b.Properties.Time, a.Properties.Time) })
-	for _, d := range all {
+	there := map[string]bool{} // names of clusters
+	if len(all) > 1 {
+		resources, err := c.List(ctx, group+"/resources", groupsVersion, nil)
+		if err != nil {
+			return "", nil, false, err
+		}
+		for _, one := range resources {
+			var r listed
+			if json.Unmarshal(one, &r) == nil {
+				there[r.Tags[render.ClusterTag]] = true
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b named) int {
+		if there[a.Name] != there[b.Name] {
+			if there[a.Name] {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(b.Properties.Time, a.Properties.Time)
+	})
+	for n, d := range all {
 		var said struct {
 			Template struct {
 				Metadata map[string]any `json:"metadata"`
 			} `json:"template"`
 		}
 		if err := c.Post(ctx, at+"/"+url.PathEscape(d.Name)+"/exportTemplate", deploymentsVersion, nil, &said); err != nil {
-			return "", false, err
+			return "", nil, false, err
 		}
 		if text, ok := said.Template.Metadata[render.MetadataFile].(string); ok && text != "" {
-			return text, true, nil
+			for m, other := range all {
+				if m != n && there[other.Name] {
+					others = append(others, "cluster "+other.Name+" is in this resource group as well; this is the file of "+d.Name)
+				}
+			}
+			return text, others, true, nil
 		}
 	}
-	return "", false, nil
+	return "", nil, false, nil
 }
 
 // estate is what a resource group holds, as far as a cluster file or a sentence about it goes.

@@ -185,8 +185,8 @@ func TestAnImportedFileOverwritesNothing(t *testing.T) {
 	f.Name = "bes"
 	f.Pools[0].Name = "ide-agents"
 	f.Server.Address = "10.1.1.101"
-	if wrong := w.check(); len(wrong) > 0 {
-		t.Errorf("names that only look alike: %v", wrong)
+	if wrong := w.check(); len(wrong) != 1 || wrong[0].Wrong != "resource group theirs has cluster beside already" {
+		t.Errorf("names that only look alike: %v, want the group alone", wrong)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestTwoClustersDoNotShareAName(t *testing.T) {
 	w := newWorld(t, "k3s")
 	w.up()
 	other := *w.File
-	other.Name = "second"
+	other.Name, other.ResourceGroup = "second", "second"
 	w.File = &other
 	wrong := w.check()
 	if len(wrong) != 1 || !strings.HasPrefix(wrong[0].Wrong, "disks assets in resource group render-storage is there already and is of cluster render") {

@@ -12,6 +12,7 @@ import (
 
 	"sluice.dev/sluice/internal/azure/catalog"
 	"sluice.dev/sluice/internal/clusterfile"
+	"sluice.dev/sluice/internal/render"
 )
 
 // write makes the file.
@@ -76,7 +77,11 @@ func (e *estate) head(name string, lost []string, blanks int) (all []string) {
 		all = append(all, strings.TrimSpace("# "+oneLine(fmt.Sprintf(format, args...))))
 	}
 	say("yaml-language-server: $schema=%s", clusterfile.SchemaFile)
-	say("sluice cluster import wrote this from resource group %s, which sluice did not make.", e.group)
+	by := "which sluice did not make"
+	if slices.ContainsFunc(e.all, func(r listed) bool { return r.Tags[render.ClusterTag] != "" }) {
+		by = "which has no record of what sluice made there"
+	}
+	say("sluice cluster import wrote this from resource group %s, %s.", e.group, by)
 	var names []string
 	count := 0
 	for _, s := range e.servers {

@@ -22,6 +22,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/clusterfile"
 	"sluice.dev/sluice/internal/render"
@@ -86,7 +87,9 @@ func (c *Cluster) deployment() string {
 }
 
 // Resource is one thing in Azure.
-type Resource struct{ ID string }
+type Resource struct {
+	ID string `json:"id"`
+}
 
 // Kind is its type, such as Microsoft.Network/networkInterfaces.
 func (r Resource) Kind() string {
@@ -189,6 +192,41 @@ func (c *Cluster) recorded(ctx context.Context) (r record, found bool, err error
 func (r *record) ours() bool {
 	_, has := r.Properties.Parameters[render.ParameterFingerprint]
 	return has
+}
+
+// elsewhere is asked before something counts as gone, or as not made yet: an error where the subscription has machines of the cluster, and
+// all of them in another resource group than the file names.
+func (c *Cluster) elsewhere(ctx context.Context) error {
+	raw, err := c.Cloud.List(ctx, c.subscription()+"/resources", groupsVersion, url.Values{
+		"$filter": {fmt.Sprintf("tagName eq '%s' and tagValue eq '%s'", render.ClusterTag, c.File.Name)},
+	})
+	if cloud.KindOf(err) == cloud.Unauthorized {
+		return nil // only the group may be read
+	}
+	if err != nil {
+		return err
+	}
+	other := ""
+	for _, one := range raw {
+		var r listed
+		if err := json.Unmarshal(one, &r); err != nil {
+			return fmt.Errorf("read the resources of the subscription: %w", err)
+		}
+		about := Resource{r.ID}
+		if kind := about.Kind(); !c.ours(r) || !strings.EqualFold(kind, kindVM) && !strings.EqualFold(kind, kindSet) {
+			continue
+		}
+		if about.in(c.group(c.File.ResourceGroup)) {
+			return nil
+		}
+		other = about.Group()
+	}
+	if other == "" {
+		return nil
+	}
+	return fmt.Errorf("resource group %s has no machine of cluster %s, and resource group %s has: nothing was changed; "+
+		"look at resourceGroup in the cluster file",
+		c.File.ResourceGroup, c.File.Name, other)
 }
 
 // parameters are the values for a deployment now: the door's fingerprint, its key where it is new, and what is not there yet.

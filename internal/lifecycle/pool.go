@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/clusterfile"
 	"sluice.dev/sluice/internal/render"
 )
@@ -42,8 +45,11 @@ func (c *Cluster) Pool(ctx context.Context, name string) (*Scaled, bool, error) 
 		ETag string `json:"etag"`
 	}
 	found, err := c.Cloud.Get(ctx, c.scaleSet(&p), computeVersion, &set)
-	if err != nil || !found {
+	if err != nil {
 		return nil, false, err
+	}
+	if !found {
+		return nil, false, c.elsewhere(ctx)
 	}
 	if set.Tags[render.ClusterTag] != c.File.Name {
 		return nil, false, fmt.Errorf("scale set %s has not the tag %s=%s: others made it, and it is left alone", c.File.ScaleSet(&p), render.ClusterTag, c.File.Name)
@@ -79,9 +85,16 @@ var errWritten = errors.New("somebody has written it meanwhile")
 type Retiring struct {
 	For time.Duration
 	Now func() time.Time
-	// Drain asks the running sluice to empty each node of the pool and to delete its machine, as far as it was not asked yet. It returns how many it asked for.
-	// nil: nobody is asked, and only machines that are idle go.
-	Drain func(ctx context.Context, of func(node string) bool) (int, error)
+	// API is how the running sluice is asked. nil: nobody is asked, and only machines that are idle go.
+	API API
+}
+
+// API is the API server of the cluster, as far as a pool's removal needs it.
+type API interface {
+	// Nodes are the nodes of the cluster.
+	Nodes(ctx context.Context) ([]corev1.Node, error)
+	// Drain asks the running sluice to empty a node and to delete its machine.
+	Drain(ctx context.Context, node string) error
 }
 
 // retirePause is the time between two looks at a pool that becomes empty.
@@ -115,13 +128,16 @@ func (c *Cluster) Retire(ctx context.Context, name string, how Retiring) error {
 			c.Say(fmt.Sprintf("pool %s has %s left", name, Machines(left)))
 			last = left
 		}
-		if how.Drain != nil {
-			n, err := how.Drain(ctx, func(node string) bool { return c.isOf(name, node) })
+		if how.API != nil {
+			n, err := c.drain(ctx, s, how.API)
 			if n > 0 {
 				c.Say(fmt.Sprintf("sluice is asked to drain and remove %s", Machines(n)))
 			}
 			if ctx.Err() != nil {
 				return ctx.Err()
+			}
+			if foreign := foreignError(""); errors.As(err, &foreign) {
+				return err
 			}
 			if err != nil && err.Error() != deaf {
 				deaf = err.Error()
@@ -137,6 +153,39 @@ func (c *Cluster) Retire(ctx context.Context, name string, how Retiring) error {
 	}
 }
 
+// drain asks for each node of a pool that was not asked for yet, and says for how many.
+func (c *Cluster) drain(ctx context.Context, s *Scaled, api API) (asked int, err error) {
+	nodes, err := api.Nodes(ctx)
+	if err != nil {
+		return 0, err
+	}
+	of, err := c.members(ctx, s, nodes)
+	if err != nil {
+		return 0, err
+	}
+	for _, n := range of {
+		if n.Annotations[cluster.DrainAnnotation] != "" {
+			continue
+		}
+		if err := api.Drain(ctx, n.Name); err != nil {
+			return asked, err
+		}
+		asked++
+	}
+	return asked, nil
+}
+
+// Acquainted looks whether an API server is that of the cluster with this pool's scale set, before anything is written. One that does not
+// answer is not refused: [Cluster.Retire] asks again.
+func (c *Cluster) Acquainted(ctx context.Context, s *Scaled, api API) error {
+	nodes, err := api.Nodes(ctx)
+	if err != nil {
+		return ctx.Err()
+	}
+	_, err = c.members(ctx, s, nodes)
+	return err
+}
+
 // Machines is a number of machines in words.
 func Machines(n int) string {
 	switch n {
@@ -146,18 +195,6 @@ func Machines(n int) string {
 		return "1 machine"
 	}
 	return strconv.Itoa(n) + " machines"
-}
-
-// isOf says whether a node is of a pool, which may be no more in the file.
-func (c *Cluster) isOf(name, node string) bool {
-	all := []pool{{Pool: &clusterfile.Pool{Name: name}}}
-	for i := range c.File.Pools {
-		if p := &c.File.Pools[i]; p.Name != name {
-			all = append(all, pool{Pool: p})
-		}
-	}
-	of := poolOf(all, c.File.Name, node)
-	return of != nil && of.Name == name
 }
 
 // machinesLeft is how many machines a pool has, or is asked for where that is more: what is being made counts.

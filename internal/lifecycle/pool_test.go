@@ -3,10 +3,15 @@ package lifecycle_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/clusterfile"
 	"sluice.dev/sluice/internal/lifecycle"
 )
@@ -44,8 +49,45 @@ func (w *world) remove(pool string) {
 	}
 }
 
-func (w *world) retiring(d time.Duration, drain func(of func(string) bool) (int, error)) lifecycle.Retiring {
-	return lifecycle.Retiring{For: d, Now: w.time, Drain: func(_ context.Context, of func(string) bool) (int, error) { return drain(of) }}
+// served is an API server with a node for each machine of Azure's, which has the name that a template gives it, and more nodes.
+type served struct {
+	w      *world
+	more   []corev1.Node
+	before func() error // is called before nodes are read
+	asked  []string     // the nodes whose drain was asked for
+}
+
+func (s *served) Nodes(context.Context) ([]corev1.Node, error) {
+	if s.before != nil {
+		if err := s.before(); err != nil {
+			return nil, err
+		}
+	}
+	all := slices.Clone(s.more)
+	for _, m := range s.w.sim.Machines() {
+		if !strings.Contains(m.ID, "/resourceGroups/"+s.w.File.ResourceGroup+"/") {
+			continue
+		}
+		n := nodeOf(strings.ToLower(m.ComputerName), "azure://"+m.ID)
+		if slices.Contains(s.asked, n.Name) {
+			n.Annotations = map[string]string{cluster.DrainAnnotation: "asked"}
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+func nodeOf(name, providerID string) corev1.Node {
+	return corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{ProviderID: providerID}}
+}
+
+func (s *served) Drain(_ context.Context, node string) error {
+	s.asked = append(s.asked, node)
+	return nil
+}
+
+func (w *world) retiring(d time.Duration, before func() error) lifecycle.Retiring {
+	return lifecycle.Retiring{For: d, Now: w.time, API: &served{w: w, before: before}}
 }
 
 // TestAPoolGoesOnceSluiceHasEmptiedIt has sluice remove the machine: then the scale set goes, in both modes.
@@ -59,21 +101,21 @@ func TestAPoolGoesOnceSluiceHasEmptiedIt(t *testing.T) {
 			w.File.Pools = append(w.File.Pools, other)
 			w.up()
 			w.said = nil
-			asked := 0
-			w.must(w.Retire(t.Context(), "agents", w.retiring(time.Hour, func(of func(string) bool) (int, error) {
-				for node, want := range map[string]bool{"render-agents-000000": true, "render-agents-b-000000": false, "render-server": false} {
-					if of(node) != want {
-						t.Errorf("%s is of the pool: %t", node, !want)
-					}
-				}
+			looks := 0
+			how := w.retiring(time.Hour, func() error {
 				if tags, _ := w.there("agents"); tags["min"] != "0" || tags["max"] != "0" {
 					t.Errorf("while it is emptied the tags are %v", tags)
 				}
-				if asked++; asked == 2 {
+				if looks++; looks == 2 {
 					w.remove("agents")
 				}
-				return 2 - asked, nil
-			})))
+				return nil
+			})
+			w.must(w.Retire(t.Context(), "agents", how))
+			asked := strings.Join(how.API.(*served).asked, " ")
+			if !strings.HasPrefix(asked, "render-agents") || strings.Contains(asked, " ") || strings.HasPrefix(asked, "render-agents-b") {
+				t.Errorf("the drain is asked of %v", asked)
+			}
 			if _, found := w.there("agents"); found {
 				t.Error("the scale set is there")
 			}
@@ -91,6 +133,19 @@ func (w *world) ask(n int) {
 	w.Helper()
 	sku := map[string]any{"name": "Standard_D4s_v5", "capacity": n}
 	w.must(w.Cloud.Patch(w.Context(), w.set("agents"), computeVersion, map[string]any{"sku": sku}))
+}
+
+// TestAClusterThatTurnsOutToBeAnotherIsNotDrained has it found out while the pool is emptied.
+func TestAClusterThatTurnsOutToBeAnotherIsNotDrained(t *testing.T) {
+	w := newWorld(t, "k3s")
+	w.up()
+	how := w.retiring(time.Hour, nil)
+	api := how.API.(*served)
+	api.more = []corev1.Node{nodeOf("Render-agents-000009", "azure:///subscriptions/"+subscription+"/resourceGroups/prod/x")}
+	err := w.Retire(t.Context(), "agents", how)
+	if err == nil || !strings.Contains(err.Error(), "it is another cluster's") || len(api.asked) > 0 {
+		t.Errorf("%v; asked of %v", err, api.asked)
+	}
 }
 
 // TestAScaleSetWithMachinesIsNeverDeleted waits in vain, and has machines come while nobody looks.
@@ -138,7 +193,7 @@ func TestAScaleSetWithMachinesIsNeverDeleted(t *testing.T) {
 					c.during(w, lists)
 				}
 			}
-			err := w.Retire(t.Context(), "agents", w.retiring(10*time.Minute, func(func(string) bool) (int, error) { return 0, errors.New("no route") }))
+			err := w.Retire(t.Context(), "agents", w.retiring(10*time.Minute, func() error { return errors.New("no route") }))
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("after %d looks: %v, want %q", lists, err, c.want)
 			}
@@ -170,7 +225,7 @@ func TestAWriteBetweenTheLastTwoLooksPutsTheDeletionOff(t *testing.T) {
 				w.must(w.Cloud.Patch(w.Context(), w.set("agents"), computeVersion, map[string]any{"tags": tags}))
 			}
 		}
-		err := w.Retire(t.Context(), "agents", w.retiring(wait, func(func(string) bool) (int, error) { return 0, nil }))
+		err := w.Retire(t.Context(), "agents", w.retiring(wait, nil))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%v, want %q", err, want)
 		}

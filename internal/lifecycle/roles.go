@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"sluice.dev/sluice/cloud"
@@ -12,14 +14,21 @@ import (
 	"sluice.dev/sluice/internal/render"
 )
 
-// assignments are the role assignments that the deployment has made, in every resource group: by its operations, and those of the deployments inside of it.
-// Operations are there for a deployment that failed as well.
+// assignments are the role assignments that the deployment has made, in every resource group: by its operations, those of the deployments
+// inside of it, and by whom they are given to. Operations are there for a deployment that failed as well; Azure forgets those of an earlier
+// one.
 func (c *Cluster) assignments(ctx context.Context) (all []Resource, err error) {
-	if _, found, err := c.recorded(ctx); err != nil || !found {
+	seen := map[string]bool{}
+	if all, err = c.given(ctx); err != nil {
 		return nil, err
 	}
+	for _, r := range all {
+		seen[strings.ToLower(r.ID)] = true
+	}
+	if _, found, err := c.recorded(ctx); err != nil || !found {
+		return all, err
+	}
 	at := []string{c.deployment()}
-	seen := map[string]bool{}
 	for n := 0; n < len(at); n++ {
 		steps, err := c.Cloud.List(ctx, at[n]+"/operations", deploymentsVersion, nil)
 		switch {
@@ -50,6 +59,61 @@ func (c *Cluster) assignments(ctx context.Context) (all []Resource, err error) {
 		}
 	}
 	return all, nil
+}
+
+// given are the role assignments of the server's identity that are described as the template describes its own. Of an identity that the
+// file names, which others may have as well, they are those in the cluster's group.
+func (c *Cluster) given(ctx context.Context) (all []Resource, err error) {
+	who, _, err := c.principal(ctx)
+	if err != nil || who == "" {
+		return nil, err
+	}
+	raw, err := c.Cloud.List(ctx, c.subscription()+"/providers/Microsoft.Authorization/roleAssignments", rightsVersion, url.Values{
+		"$filter": {"principalId eq '" + who + "'"},
+	})
+	if cloud.KindOf(err) == cloud.Unauthorized {
+		return nil, nil // those on record have to do
+	}
+	for _, one := range raw {
+		var a right
+		var r Resource
+		if err := errors.Join(json.Unmarshal(one, &a), json.Unmarshal(one, &r)); err != nil {
+			return nil, fmt.Errorf("read the role assignments of identity %s: %w", who, err)
+		}
+		about, near := a.Properties.About, c.File.Identity.ID == "" || r.in(c.group(c.File.ResourceGroup))
+		described := about == render.RoleOfSluice || about != "" && about == render.RoleName(a.Properties.Definition)
+		if described && near && strings.EqualFold(a.Properties.Principal, who) {
+			all = append(all, r)
+		}
+	}
+	return all, err
+}
+
+// ownRole is the template's role, as its assignment names it; none for another assignment. Its path is in the cluster's group, where it may
+// be deleted.
+func (c *Cluster) ownRole(a *right) Resource {
+	if a.Properties.About != render.RoleOfSluice || a.Properties.Definition == "" {
+		return Resource{}
+	}
+	return Resource{c.group(c.File.ResourceGroup) + "/providers/" + kindRoleDefinition + "/" + Resource{a.Properties.Definition}.Name()}
+}
+
+// nested are the deployments inside of one, by its operations.
+func (c *Cluster) nested(ctx context.Context, deployment string) (all []string, err error) {
+	steps, err := c.Cloud.List(ctx, deployment+"/operations", deploymentsVersion, nil)
+	if cloud.KindOf(err) == cloud.Unauthorized {
+		return nil, nil // another's group, which may not be read any more
+	}
+	for _, raw := range steps {
+		var s step
+		if json.Unmarshal(raw, &s) != nil || s.Properties.Target == nil {
+			continue
+		}
+		if r := (Resource{s.Properties.Target.ID}); strings.EqualFold(r.Kind(), "Microsoft.Resources/deployments") {
+			all = append(all, r.ID)
+		}
+	}
+	return all, err
 }
 
 // right is a role assignment or definition as Azure has it. Its own name is a GUID, which tells nobody anything.
@@ -83,6 +147,13 @@ func (c *Cluster) named(ctx context.Context, r Resource) string {
 	var of right
 	_, _ = c.Cloud.Get(ctx, r.ID, rightsVersion, &of)
 	return says(r, of.role())
+}
+
+const kindRoleDefinition = "Microsoft.Authorization/roleDefinitions"
+
+// same says whether both are one role definition, whose path may begin at any scope.
+func (r Resource) same(other Resource) bool {
+	return strings.EqualFold(r.Kind(), other.Kind()) && strings.EqualFold(r.Name(), other.Name())
 }
 
 func (r Resource) isRight() bool {

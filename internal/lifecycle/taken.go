@@ -11,7 +11,7 @@ import (
 
 // checkNames looks whether a name of the template is that of something without the cluster's tag: a deployment would write over it, since to Azure it is
 // the same resource. So it is with the deployment itself, and with the server's address in a subnet that is given. Names with a hash of the group in them
-// cannot be anybody else's.
+// cannot be anybody else's: a group that has another cluster is refused.
 func (c *Cluster) checkNames(ctx context.Context, resources []wanted, say func(Finding)) error {
 	wrong := 0
 	refuse := func(what string, tags map[string]string, remedy string) {
@@ -55,10 +55,36 @@ func (c *Cluster) checkNames(ctx context.Context, resources []wanted, say func(F
 	} else if found && !r.ours() {
 		refuse("deployment "+c.File.Name+" in resource group "+c.File.ResourceGroup, nil, "choose another name for the cluster")
 	}
+	all, err := c.listingOf(ctx, c.File.ResourceGroup)
+	if err != nil {
+		return err
+	}
+	if other := c.neighbor(all); other != "" {
+		wrong++
+		say(Finding{
+			Check: "names", Wrong: "resource group " + c.File.ResourceGroup + " has cluster " + other + " already",
+			Remedy: "give resourceGroup another one: two clusters in a group share a role, and may delete each other's machines",
+		})
+	}
 	if wrong == 0 {
 		say(Finding{Check: "names"})
 	}
 	return nil
+}
+
+// neighbor is the name of another cluster that has machines or networks among the resources of a group; "" for none. Disks and shares
+// outlive clusters.
+func (c *Cluster) neighbor(all []listed) string {
+	for _, r := range all {
+		kind := (Resource{r.ID}).Kind()
+		if strings.EqualFold(kind, kindDisk) || strings.EqualFold(kind, "Microsoft.Storage/storageAccounts") {
+			continue
+		}
+		if other := r.Tags[render.ClusterTag]; other != "" && other != c.File.Name {
+			return other
+		}
+	}
+	return ""
 }
 
 func nameKey(kind, name string) string { return strings.ToLower(kind + " " + name) }

@@ -66,6 +66,25 @@ func ReadDoor(text []byte) (Door, error) {
 	return Door{hex.EncodeToString(sum[:]), string(text)}, nil
 }
 
+// DoorInUse is the fingerprint of the door that the cluster's machines join by: that of its server, or of a deployment that is still under
+// way. It is "" where there is neither: [Cluster.Up] uses a fresh one then.
+func (c *Cluster) DoorInUse(ctx context.Context) (fingerprint string, err error) {
+	var server listed
+	found, err := c.Cloud.Get(ctx, c.serverID(), computeVersion, &server)
+	if err != nil {
+		return "", err
+	}
+	if found && c.ours(server) && server.Tags[render.JoinTag] != "" {
+		return server.Tags[render.JoinTag], nil
+	}
+	was, found, err := c.recorded(ctx)
+	if err != nil || !found || was.ended() {
+		return "", err
+	}
+	fingerprint, _ = was.Properties.Parameters[render.ParameterFingerprint].Value.(string)
+	return fingerprint, nil
+}
+
 // Address is where the server is reached: its public address, or its private one.
 func (c *Cluster) Address(ctx context.Context) (string, error) {
 	r, _, err := c.recorded(ctx)
@@ -103,7 +122,7 @@ func (c *Cluster) Up(ctx context.Context, fresh Door) (Door, error) {
 			c.Say("resource group " + name + " is made")
 		}
 	}
-	for _, step := range []func(context.Context) error{c.bringVault, c.takeBack} {
+	for _, step := range []func(context.Context) error{c.outlast, c.bringVault, c.takeBack} {
 		if err := step(ctx); err != nil {
 			return Door{}, err
 		}
@@ -128,6 +147,38 @@ func (c *Cluster) Up(ctx context.Context, fresh Door) (Door, error) {
 		return Door{}, fmt.Errorf("deployment %s is refused: %w", c.File.Name, err)
 	}
 	return door, c.follow(ctx)
+}
+
+// outlast waits until Azure has deleted the server and the scale sets that a down, or a person, has asked it to delete: a deployment that
+// counts them as there ends without them.
+func (c *Cluster) outlast(ctx context.Context) error {
+	ids := []string{c.serverID()}
+	for i := range c.File.Pools {
+		ids = append(ids, c.scaleSet(&c.File.Pools[i]))
+	}
+	for _, id := range ids {
+		for told := false; ; told = true {
+			var is struct {
+				Properties struct {
+					State string `json:"provisioningState"`
+				} `json:"properties"`
+			}
+			found, err := c.Cloud.Get(ctx, id, computeVersion, &is)
+			if err != nil {
+				return err
+			}
+			if !found || is.Properties.State != "Deleting" {
+				break
+			}
+			if !told {
+				c.Say(Resource{id}.String() + " is being deleted, and its end is waited for")
+			}
+			if err := c.Wait(ctx, pause); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // groups are the resource groups of the file: the cluster's, and that of its storage.

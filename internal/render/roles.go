@@ -23,6 +23,9 @@ var (
 	storageAccountContributor = role{"Storage Account Contributor", "17d1049b-9a84-46fb-8f53-869881c3d3ab"}
 )
 
+// RoleOfSluice is how the assignment of the template's own role is described. Those of Azure's roles have their names.
+const RoleOfSluice = "sluice"
+
 // RoleName is the name of one of Azure's own roles that a template gives, by the id of its definition; "" for any other.
 func RoleName(id string) string {
 	all := []role{
@@ -80,7 +83,8 @@ func (m *maker) roles(who identity, at place) {
 			{"assignableScopes", []string{expr(resourceGroupID)}},
 		}}},
 	})
-	m.add(assignment(f.Name, "sluice", call("subscriptionResourceId", quote(kindRole), own.name), who.principal, "", resourceGroupID, append([]string{own.id()}, who.waits...)))
+	ownID, waits := call("subscriptionResourceId", quote(kindRole), own.name), append([]string{own.id()}, who.waits...)
+	m.add(assignment(f.Name, RoleOfSluice, ownID, who.principal, "", resourceGroupID, waits))
 	if f.Addons.CloudProvider {
 		m.add(networkContributor.of(f.Name, who.principal, "", resourceGroupID, who.waits))
 	}
