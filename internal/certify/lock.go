@@ -29,9 +29,9 @@ type RunningError struct {
 
 func (e *RunningError) Error() string {
 	if e.Began.IsZero() {
-		return "a run goes on in another process"
+		return "a run or its removal goes on in another process"
 	}
-	return fmt.Sprintf("the run of %s goes on in another process", e.Began.Format(time.DateTime))
+	return fmt.Sprintf("the run of %s or its removal goes on in another process", e.Began.Format(time.DateTime))
 }
 
 // acquire takes the lock of the ledger at a path, and waits for nobody.
