@@ -183,6 +183,29 @@ func TestAStoryOverHTTPSAndTheVerbsThatTellIt(t *testing.T) {
 	}
 }
 
+// TestTheLineForSluiceIsWhole takes every variable that is printed, and reads the file that one of them names.
+func TestTheLineForSluiceIsWhole(t *testing.T) {
+	r := start(t)
+	_, line, _ := strings.Cut(r.printed, "sluice cluster and sluice certify:\n  export ")
+	line, next, _ := strings.Cut(line, "\n")
+	given := map[string]string{}
+	for _, pair := range strings.Fields(line) {
+		name, value, _ := strings.Cut(pair, "=")
+		given[name] = value
+	}
+	want := map[string]string{
+		"SSL_CERT_FILE": filepath.Join(r.dir, caFile), "AZURE_ENVIRONMENT_FILEPATH": filepath.Join(r.dir, cloudFile),
+		"ARM_SUBSCRIPTION_ID": "11111111-1111-1111-1111-111111111111", "ARM_TENANT_ID": "22222222-2222-2222-2222-222222222222",
+		"ARM_CLIENT_ID": "33333333-3333-3333-3333-333333333333", "ARM_CLIENT_SECRET": "simulated",
+	}
+	if d := cmp.Diff(want, given); d != "" {
+		t.Errorf("the variables (-want +got):\n%s", d)
+	}
+	if !strings.HasPrefix(next, "  sluice certify --plan --region=westeurope\n") {
+		t.Errorf("then comes %q", next)
+	}
+}
+
 // TestAMachineSignsInAsOnAppService uses the two variables as they are printed.
 func TestAMachineSignsInAsOnAppService(t *testing.T) {
 	r := start(t, "--identity=127.0.0.1:0=server-0")

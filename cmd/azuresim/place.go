@@ -119,6 +119,10 @@ azure-sdk-for-go (trust the CA with SSL_CERT_FILE=%[2]s):
     cloud.ResourceManager: {Endpoint: "%[1]s", Audience: "%[1]s"}}}
   and DisableInstanceDiscovery: true in the credential's options, tenant %[5]s, client %[3]s, secret %[4]s
 
+sluice cluster and sluice certify:
+  export SSL_CERT_FILE=%[2]s AZURE_ENVIRONMENT_FILEPATH=%[6]s ARM_SUBSCRIPTION_ID=%[9]s ARM_TENANT_ID=%[5]s ARM_CLIENT_ID=%[3]s ARM_CLIENT_SECRET=%[4]s
+  sluice certify --plan --region=%[10]s
+
 cloud-provider-azure, cluster-autoscaler and the CSI drivers:
   export SSL_CERT_FILE=%[2]s AZURE_ENVIRONMENT_FILEPATH=%[6]s
   --cloud-config=%[7]s
@@ -128,5 +132,5 @@ Look and meddle (azuresim --help lists the verbs):
   azuresim inject --control=%[8]s kind='PATCH *' status=429 retryAfter=20m times=3
 
 Ctrl-C stops it; nothing is kept but the files in --dir.
-`, url, ca, app.ClientID, app.Secret, app.TenantID, p.file(cloudFile), p.file(configFile), p.control)
+`, url, ca, app.ClientID, app.Secret, app.TenantID, p.file(cloudFile), p.file(configFile), p.control, p.world.Subscription, p.world.Location)
 }

@@ -45,7 +45,8 @@ once, and prints what is left. The record of the run contains no names or ids of
 
 You need the role Contributor on the subscription.
 
-Exit code 0: all facts are as assumed. 1: some differ, or nobody agreed. 2: error, something was not seen, or something is left.`,
+Exit code 0: all facts are as assumed. 1: some differ, or nobody agreed. 2: error, something was not seen, or something is left.
+With --plan 1: a run cannot begin, or --clean would remove something. With --clean 1: a group of another run is there.`,
 		Example: "  sluice certify --plan\n  sluice certify --region=northeurope --record=northeurope.json\n" +
 			"  sluice certify --only=entity-tag-guards-writes --yes\n  sluice certify --clean",
 		Args: noArguments,
@@ -54,14 +55,25 @@ Exit code 0: all facts are as assumed. 1: some differ, or nobody agreed. 2: erro
 	c.addAzure(cmd)
 	f := cmd.Flags()
 	f.StringVar(&c.region, "region", "westeurope", "region in which to ask")
-	f.StringVar(&c.record, "record", "sluice-certify.json", "`file` for the record; a second file beside it names what is not removed yet")
+	f.StringVar(&c.record, "record", usualRecord, "`file` for the record; a second file beside it names what is not removed yet")
 	f.DurationVar(&c.lasts, "for", 30*time.Minute, "how long to ask; probes after that are not seen")
 	f.StringSliceVar(&c.only, "only", nil, "`probe` to ask; --list names all; may be repeated")
-	f.BoolVar(&c.plan, "plan", false, "show what would be made and what it costs; make nothing")
+	f.BoolVar(&c.plan, "plan", false, "show what would be made, what it costs and what is in the way, or with --clean what it would remove; change nothing")
 	f.BoolVar(&c.listed, "list", false, "list the probes; ask nobody")
-	f.BoolVar(&c.clean, "clean", false, "remove what a killed run left")
+	f.BoolVar(&c.clean, "clean", false, "remove what a killed run left; a run that goes on is left alone")
 	f.BoolVar(&c.yes, "yes", false, "do not ask before making something")
 	return cmd
+}
+
+// usualRecord is the file for the record where nobody names one.
+const usualRecord = "sluice-certify.json"
+
+// cleaning is the command that removes what a run of the same record has left.
+func (c *certifier) cleaning() string {
+	if c.record == usualRecord {
+		return "sluice certify --clean"
+	}
+	return "sluice certify --clean --record=" + c.record
 }
 
 // ledger is the file of what a run has asked for.
@@ -96,18 +108,12 @@ func (c *certifier) run(cmd *cobra.Command) error {
 	if c.listed {
 		return listProbes(cmd.OutOrStdout())
 	}
-	was, err := certify.ReadLedger(c.ledger())
-	if err != nil {
-		return err
-	}
 	if c.clean {
-		return c.cleanUp(cmd, was)
+		return c.cleanUp(cmd)
 	}
-	if was != nil && !c.plan {
-		return fmt.Errorf("%s says that a run of %s has left things in Azure, or goes on: sluice certify --clean removes them", c.ledger(), was.Began.Format(time.DateTime))
-	}
-	if _, err := os.Lstat(c.record); err == nil && !c.plan {
-		return fmt.Errorf("%s is there already; move it away, or give another --record", c.record)
+	inTheWay := c.inTheWay()
+	if inTheWay != nil && !c.plan {
+		return inTheWay
 	}
 	cloud, o, err := c.cloud(cmd.Context())
 	if err != nil {
@@ -117,9 +123,16 @@ func (c *certifier) run(cmd *cobra.Command) error {
 	if err != nil {
 		return withRole(err)
 	}
+	denied, err := denied(cmd.Context(), cloud)
+	if err != nil {
+		return err
+	}
+	if denied != nil && !c.plan {
+		return denied
+	}
 	c.tell(cmd.OutOrStdout(), plan, only)
 	if c.plan {
-		return nil
+		return tellWrong(cmd.OutOrStdout(), inTheWay, denied)
 	}
 	if ok, err := agreed(cmd, c.yes, "Make this in subscription "+cloud.Subscription()+"?"); err != nil {
 		return err
@@ -133,6 +146,53 @@ func (c *certifier) run(cmd *cobra.Command) error {
 	return c.ask(cmd, certify.Run{
 		Cloud: cloud, CloudName: name, Plan: plan, Only: only, LedgerPath: c.ledger(), Sluice: version, Now: time.Now, Wait: cloud.Wait,
 	})
+}
+
+// inTheWay is why a run cannot begin beside the files that are here.
+func (c *certifier) inTheWay() error {
+	if err := certify.Running(c.ledger()); err != nil {
+		return withRemedy(err, "wait for its end, or give another --record")
+	}
+	was, err := certify.ReadLedger(c.ledger())
+	if err != nil {
+		return err
+	}
+	if was != nil {
+		return fmt.Errorf("%s says that a run of %s has left things in Azure: %s removes them", c.ledger(), was.Began.Format(time.DateTime), c.cleaning())
+	}
+	if _, err := os.Lstat(c.record); err == nil {
+		return fmt.Errorf("%s is there already; move it away, or give another --record", c.record)
+	}
+	return nil
+}
+
+// withRemedy says what to do about a run that goes on.
+func withRemedy(err error, remedy string) error {
+	if running := new(certify.RunningError); errors.As(err, &running) {
+		return fmt.Errorf("%w: %s", err, remedy)
+	}
+	return err
+}
+
+// denied is why a run would be refused by Azure, or leave what it makes.
+func denied(ctx context.Context, cloud *azure.Resources) (refusal, err error) {
+	missing, err := certify.Missing(ctx, cloud)
+	if err != nil || len(missing) == 0 {
+		return nil, err
+	}
+	return fmt.Errorf("%d rights are missing: %s; assign the role Contributor on the subscription", len(missing), strings.Join(missing, ", ")), nil
+}
+
+// tellWrong prints why a run cannot begin.
+func tellWrong(out io.Writer, all ...error) error {
+	var end error
+	for _, err := range all {
+		if err != nil {
+			_, _ = fmt.Fprintf(out, "wrong     %s\n", report.Printable(err.Error()))
+			end = exit(exitActs)
+		}
+	}
+	return end
 }
 
 // cloud signs in.
@@ -219,8 +279,9 @@ func (c *certifier) ask(cmd *cobra.Command, r certify.Run) error {
 	defer stop()
 	ledger, err := r.Begin()
 	if err != nil {
-		return err
+		return withRemedy(err, "nothing was made")
 	}
+	defer ledger.Release()
 	record, failed := r.Ask(cmd.Context(), ledger)
 	line.Show("removing what was made")
 	left := c.remove(removal, r.Cloud, ledger, say)
@@ -235,7 +296,7 @@ func (c *certifier) ask(cmd *cobra.Command, r certify.Run) error {
 		c.conclude(cmd.OutOrStdout(), record)
 	}
 	var wrong []string
-	for _, err := range []error{failed, kept, tellLeft(left)} {
+	for _, err := range []error{failed, kept, c.tellLeft(left)} {
 		if err != nil {
 			wrong = append(wrong, err.Error())
 		}
@@ -258,18 +319,18 @@ func (c *certifier) remove(ctx context.Context, cloud *azure.Resources, ledger *
 }
 
 // tellLeft is the error of what is left.
-func tellLeft(left *certify.Left) error {
+func (c *certifier) tellLeft(left *certify.Left) error {
 	switch {
 	case left == nil:
 		return nil
 	case len(left.Foreign) > 0 && len(left.Ours) == 0:
-		return fmt.Errorf("%s: others made it, so that the resource group stays; sluice certify --clean removes it once they are gone", strings.Join(left.Foreign, ", "))
+		return fmt.Errorf("%s: others made it, so that the resource group stays; %s removes it once they are gone", strings.Join(left.Foreign, ", "), c.cleaning())
 	}
 	why := "the removal was interrupted"
 	if left.Why != nil && !errors.Is(left.Why, context.Canceled) {
 		why = left.Why.Error()
 	}
-	return fmt.Errorf("left in Azure: %s (%s); sluice certify --clean removes it, or: %s", strings.Join(left.Ours, ", "), why, left.Command)
+	return fmt.Errorf("left in Azure: %s (%s); %s removes it, or: %s", strings.Join(left.Ours, ", "), why, c.cleaning(), left.Command)
 }
 
 // keep writes the record. What cannot be written is printed, so that it is not lost.
@@ -295,10 +356,28 @@ func (c *certifier) conclude(out io.Writer, r *certify.Record) {
 	}
 }
 
-// cleanUp removes what a ledger names, and says which groups of other runs there are.
-func (c *certifier) cleanUp(cmd *cobra.Command, was *certify.Ledger) error {
+// left is the ledger of a run that has ended, nil when there is none. But for a plan it is held, so that nobody removes the same.
+func (c *certifier) left() (*certify.Ledger, error) {
+	err := certify.Running(c.ledger())
+	var was *certify.Ledger
+	if err == nil {
+		was, err = certify.ReadLedger(c.ledger())
+	}
+	if err == nil && was != nil && !c.plan {
+		was, err = certify.Claim(c.ledger())
+	}
+	return was, withRemedy(err, "nothing of it is removed; Ctrl-C there removes what it made")
+}
+
+// cleanUp removes what a ledger names, and says which groups of other runs there are. With a plan it says what it would remove.
+func (c *certifier) cleanUp(cmd *cobra.Command) error {
 	out := cmd.OutOrStdout()
+	was, err := c.left()
+	if err != nil {
+		return err
+	}
 	if was != nil {
+		defer was.Release()
 		if c.subscription != "" && !strings.EqualFold(c.subscription, was.Subscription) {
 			return fmt.Errorf("--subscription=%s: %s is about another one; leave the flag out", c.subscription, c.ledger())
 		}
@@ -308,18 +387,54 @@ func (c *certifier) cleanUp(cmd *cobra.Command, was *certify.Ledger) error {
 	if err != nil {
 		return err
 	}
-	if was != nil {
+	code := exitNothing
+	switch {
+	case was == nil:
+		_, _ = fmt.Fprintf(out, "there is no %s: no run has left anything that is known here\n", c.ledger())
+	case c.plan:
+		code = exitActs
+		if err := c.tellRemoval(cmd, cloud, was); err != nil {
+			return err
+		}
+	default:
 		left := c.remove(cmd.Context(), cloud, was, func(s string) { _, _ = fmt.Fprintln(out, report.Printable(s)) })
-		if err := tellLeft(left); err != nil {
+		if err := c.tellLeft(left); err != nil {
 			return err
 		}
 		_, _ = fmt.Fprintf(out, "nothing is left of the run of %s\n", was.Began.Format(time.DateTime))
-	} else {
-		_, _ = fmt.Fprintf(out, "there is no %s: no run has left anything that is known here\n", c.ledger())
 	}
 	others, err := certify.Others(cmd.Context(), cloud)
+	if err != nil {
+		return err
+	}
 	for _, command := range others {
+		if was != nil && command == was.Command() {
+			continue // a plan has told of it
+		}
+		code = exitActs
 		_, _ = fmt.Fprintf(out, "another run has made a resource group, and may go on; if not: %s\n", command)
 	}
-	return err
+	if code != exitNothing {
+		return exit(code)
+	}
+	return nil
+}
+
+// tellRemoval prints what a removal would remove.
+func (c *certifier) tellRemoval(cmd *cobra.Command, cloud *azure.Resources, was *certify.Ledger) error {
+	goes, stays, err := certify.Cleaner{Cloud: cloud, Ledger: was, Now: time.Now, Wait: cloud.Wait}.Look(cmd.Context())
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	for _, one := range goes {
+		_, _ = fmt.Fprintf(out, "goes      %s\n", report.Printable(one))
+	}
+	for _, one := range stays {
+		_, _ = fmt.Fprintf(out, "stays     %s (others made it)\n", report.Printable(one))
+	}
+	if len(stays) == 0 {
+		_, _ = fmt.Fprintf(out, "goes      %s\n", c.ledger())
+	}
+	return nil
 }

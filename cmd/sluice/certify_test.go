@@ -109,22 +109,67 @@ func TestCertifyCleansUpAfterAKill(t *testing.T) {
 	must(t, os.WriteFile(ledger, []byte(`{"run":"0badcafe","began":"2026-03-02T09:00:00Z","subscription":"`+subscription+`","group":"sluice-certify-0badcafe","region":"westeurope"}`), 0o600))
 	group := azuresim.ResourceGroup{Subscription: subscription, Name: "sluice-certify-0badcafe", Location: "westeurope", Tags: map[string]string{"sluice-certify": "0badcafe"}}
 	must(t, f.azure.AddResourceGroup(group))
-	certify("--yes").complains(t, "a run of 2026-03-02 09:00:00 has left things in Azure, or goes on: sluice certify --clean removes them")
+	certify("--yes").complains(t, "a run of 2026-03-02 09:00:00 has left things in Azure: sluice certify --clean --record="+record+" removes them")
+	certify("--plan").expect(t, exitActs, "USD", "wrong     "+ledger+" says that a run of 2026-03-02 09:00:00 has left things in Azure")
 	certify("--clean", "--subscription=00000000-0000-0000-0000-00000000000f").complains(t, "is about another one; leave the flag out")
+	changed := changesOf(f)
+	certify("--clean", "--plan").expect(t, exitActs, "goes      resource group sluice-certify-0badcafe\n", "goes      "+ledger+"\n")
+	if _, err := os.Stat(ledger); err != nil || changesOf(f) > changed {
+		t.Errorf("a plan has removed something: %v, %d requests", err, changesOf(f)-changed)
+	}
 	certify("--clean").expect(t, exitNothing, "resource group sluice-certify-0badcafe is removed", "nothing is left of the run of 2026-03-02")
 	nothingOf(t, f, record)
 	certify("--clean").expect(t, exitNothing, "no run has left anything that is known here")
 
 	must(t, f.azure.AddResourceGroup(group))
-	certify("--clean").expect(t, exitNothing, "another run has made a resource group", "az group delete --subscription "+subscription+" --name sluice-certify-0badcafe")
+	certify("--clean").expect(t, exitActs, "another run has made a resource group", "az group delete --subscription "+subscription+" --name sluice-certify-0badcafe")
 	must(t, os.WriteFile(ledger, []byte(`{"run":"0badcafe"`), 0o600))
 	certify("--clean").complains(t, ledger+" cannot be read as a ledger")
+}
+
+// TestCertifyLeavesARunThatGoesOnAlone asks for a removal when a run asks for its network.
+func TestCertifyLeavesARunThatGoesOnAlone(t *testing.T) {
+	var certify func(...string) said
+	var beside []said
+	f, certify, record := lab(t.Context(), t, func(r *http.Request) {
+		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "virtualNetworks") {
+			beside = append(beside, certify("--clean"), certify("--clean", "--plan"), certify("--yes"), certify("--plan"))
+		}
+	})
+	certify("--yes", "--only="+groupProbe).expect(t, exitNothing, "1 agree, 0 differ", "virtualNetworks network is removed")
+	if len(beside) != 4 {
+		t.Fatalf("%d commands ran beside it, want 4", len(beside))
+	}
+	for _, got := range beside[:2] {
+		got.complains(t, " goes on in another process: nothing of it is removed; Ctrl-C there removes what it made")
+	}
+	beside[2].complains(t, " goes on in another process: wait for its end, or give another --record")
+	beside[3].expect(t, exitActs, "wrong     the run of ", " goes on in another process")
+	nothingOf(t, f, record)
+}
+
+func TestCertifyPlansWhatIsInTheWay(t *testing.T) {
+	f, certify, record := lab(t.Context(), t, nil)
+	must(t, os.WriteFile(record, []byte("{}"), 0o600))
+	must(t, f.azure.Deny(client, "Microsoft.Resources/subscriptions/resourceGroups/delete", "Microsoft.Network/virtualNetworks/write"))
+	const rights = "2 rights are missing: Microsoft.Resources/subscriptions/resourceGroups/delete, Microsoft.Network/virtualNetworks/write; assign the role Contributor on the subscription"
+	certify("--plan").expect(t, exitActs, "USD", "wrong     "+record+" is there already", "wrong     "+rights)
+	must(t, os.Remove(record))
+	certify("--plan").expect(t, exitActs, "wrong     "+rights)
+	certify("--yes").complains(t, rights)
+	if n := changesOf(f); n > 0 {
+		t.Errorf("%d requests were no reads", n)
+	}
+	nothingOf(t, f, record)
+	must(t, f.azure.Deny(client, "Microsoft.Authorization/permissions/read"))
+	certify("--plan").expect(t, exitNothing, "USD")
 }
 
 func TestCertifyRefusesInSentences(t *testing.T) {
 	f, certify, record := lab(t.Context(), t, nil)
 	certify("--only=entity-tag").complains(t, "--only=entity-tag: there is no such probe; sluice certify --list names them")
 	certify("--for=5s").complains(t, "--for=5s: give 1m to 4h")
+	certify("--yes", "--region=westeurop").complains(t, "--region=westeurop: Azure sells no size there: give the name of a region such as westeurope")
 	certify("--record=").complains(t, "--record is empty")
 	certify("--yes", "--record="+filepath.Join(record, "absent", "record.json")).expect(t, exitError)
 	f.azure.Quota = map[string]int{"lowPriorityCores": 0}

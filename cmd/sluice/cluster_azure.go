@@ -103,11 +103,34 @@ func (b *builder) found(ctx context.Context, application bool) (string, error) {
 // metadataReach is how long a machine of Azure's takes to say that it is one. Elsewhere nothing ever comes.
 const metadataReach = 2 * time.Second
 
+// environment is what the environment says beside the flag --sign-in, which overrides it.
+func (b *builder) environment() (config.Config, error) {
+	alone := config.WithoutApplication(os.Getenv)
+	switch b.signIn {
+	case signInAny:
+		c, err := config.Parse(nil, "", os.Getenv)
+		if _, other := config.Parse(nil, "", alone); err != nil && other == nil {
+			err = fmt.Errorf("%w; --sign-in=az and --sign-in=machine pass over it", err)
+		}
+		return c, err
+	case signInEnvironment:
+		return config.Parse(nil, "", func(name string) string {
+			if name == "ARM_USE_MANAGED_IDENTITY_EXTENSION" { // it chooses the machine
+				return ""
+			}
+			return os.Getenv(name)
+		})
+	case signInAz, signInMachine:
+		return config.Parse(nil, "", alone)
+	}
+	return config.Config{}, fmt.Errorf("--sign-in=%s: give auto, az, environment or machine", b.signIn)
+}
+
 // options finds who signs in, and the subscription.
 func (b *builder) options(ctx context.Context, group, region string) (azure.Options, error) {
 	var o azure.Options
 	var err error
-	if o.Config, err = config.Parse(nil, "", os.Getenv); err != nil {
+	if o.Config, err = b.environment(); err != nil {
 		return o, err
 	}
 	o.Subscription = cmp.Or(b.subscription, o.Subscription)
@@ -126,8 +149,6 @@ func (b *builder) options(ctx context.Context, group, region string) (azure.Opti
 		if !o.Identity.Application() {
 			return o, errors.New("--sign-in=environment: set ARM_TENANT_ID, ARM_CLIENT_ID and ARM_CLIENT_SECRET")
 		}
-	case signInMachine:
-		o.Identity.Tenant, o.Identity.Client, o.Identity.Secret = "", "", ""
 	case signInAz:
 		o.Identity.CLI = true
 		if o.Subscription == "" {
@@ -137,8 +158,6 @@ func (b *builder) options(ctx context.Context, group, region string) (azure.Opti
 			}
 			o.Subscription = a.ID
 		}
-	default:
-		return o, fmt.Errorf("--sign-in=%s: give auto, az, environment or machine", b.signIn)
 	}
 	if o.Subscription == "" {
 		return o, errors.New("the subscription is not known: give --subscription, or set ARM_SUBSCRIPTION_ID")

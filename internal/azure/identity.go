@@ -55,7 +55,7 @@ func check(i Identity) error {
 func (o Options) credential() (azcore.TokenCredential, error) {
 	i := o.Identity
 	if i.CLI {
-		c, err := azidentity.NewAzureCLICredential(&azidentity.AzureCLICredentialOptions{Subscription: o.Subscription, TenantID: i.Tenant})
+		c, err := azidentity.NewAzureCLICredential(&azidentity.AzureCLICredentialOptions{Subscription: o.Subscription}) // az takes no tenant beside it
 		if err != nil {
 			return nil, fmt.Errorf("sign in by az: %w", err)
 		}
@@ -125,6 +125,9 @@ func (keepsLoss) Do(req *policy.Request) (*http.Response, error) {
 
 // tokenSource is who gives tokens, in a sentence.
 func (o Options) tokenSource() string {
+	if o.Identity.CLI {
+		return "az, which gives tokens,"
+	}
 	at := o.AuthorityHost
 	if !o.Identity.Application() {
 		at = cmp.Or(o.IdentityEndpoint, o.MetadataEndpoint)

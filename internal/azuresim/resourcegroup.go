@@ -3,6 +3,7 @@ package azuresim
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -69,6 +70,12 @@ func (s *Server) everySubscription() []string {
 			all = append(all, g.subscription)
 		}
 	}
+	for _, id := range s.empty {
+		if !slices.ContainsFunc(all, func(known string) bool { return strings.EqualFold(known, id) }) {
+			all = append(all, id)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
 	return all
 }
 

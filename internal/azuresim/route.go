@@ -204,7 +204,8 @@ func (q *request) checkScope() *problem {
 	if r.subscription == "" {
 		return nil
 	}
-	known := slices.ContainsFunc(s.groups, func(g *resourceGroup) bool { return strings.EqualFold(g.subscription, r.subscription) })
+	known := slices.ContainsFunc(s.groups, func(g *resourceGroup) bool { return strings.EqualFold(g.subscription, r.subscription) }) ||
+		slices.ContainsFunc(s.empty, func(id string) bool { return strings.EqualFold(id, r.subscription) })
 	switch {
 	case !known:
 		return fail(http.StatusNotFound, "SubscriptionNotFound", "The subscription '%s' could not be found.", r.subscription)

@@ -16,6 +16,7 @@ type store struct {
 	opaques     []*opaque        // sorted by lower-case id
 	removals    []*removal       // of opaques, in the order of their deletion
 	groups      []*resourceGroup // sorted by lower-case id
+	empty       []string         // subscriptions that are there also without a group
 	deployments []*deployment    // sorted by lower-case id
 	principals  []*principal
 	rights      rights
@@ -40,6 +41,7 @@ func (s *store) clone() store {
 	to.opaques = each(s.opaques, c.opaque)
 	to.removals = each(s.removals, c.removal)
 	to.groups = each(s.groups, c.resourceGroup)
+	to.empty = slices.Clone(s.empty)
 	to.deployments = each(s.deployments, c.deployment)
 	to.principals = each(s.principals, c.principal)
 	to.rights.roles = each(s.rights.roles, c.role)

@@ -166,6 +166,9 @@ func (w *World) Populate(s *Server) error {
 	s.Quota, s.Throttle, s.AnyToken, s.TenantID, s.RoleDelay = w.Quota, w.Throttle, w.AnyToken, w.Tenant, w.RoleDelay
 	s.DetachLag, s.CloudName, s.Audiences, s.ADFS = w.DetachLag, w.CloudName, w.Audiences, w.ADFS
 	s.UpperCaseGroups, s.DeleteWindow, s.DirectoryDelay = w.UpperCaseGroups, w.DeleteWindow, w.DirectoryDelay
+	if w.Subscription != "" {
+		s.empty = append(s.empty, w.Subscription)
+	}
 	for _, room := range w.SpotCapacity {
 		if s.SpotCapacity == nil {
 			s.SpotCapacity = map[SpotPlace]int{}

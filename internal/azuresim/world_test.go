@@ -93,11 +93,43 @@ func TestAWorldComesFromItsFile(t *testing.T) {
 	}
 }
 
+// TestTheSubscriptionOfAWorldIsThereWithoutAnything reads it, and makes the first thing in it.
+func TestTheSubscriptionOfAWorldIsThereWithoutAnything(t *testing.T) {
+	w, err := azuresim.ParseWorld([]byte("subscription: S-1\nlocation: westeurope\nanyToken: true"), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &azuresim.Server{}
+	if err := w.Populate(s); err != nil {
+		t.Fatal(err)
+	}
+	for _, ask := range []struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		{"GET", "/subscriptions", "", http.StatusOK, `"subscriptionId":"S-1"`},
+		{"GET", "/subscriptions/s-1/resourcegroups", "", http.StatusOK, `"value":[]`},
+		{"GET", "/subscriptions/s-2/resourcegroups", "", http.StatusNotFound, "SubscriptionNotFound"},
+		{"PUT", "/subscriptions/s-1/resourcegroups/first", `{"location":"westeurope"}`, http.StatusCreated, "first"},
+		{"GET", "/subscriptions/S-1/resourcegroups/first", "", http.StatusOK, "first"},
+	} {
+		r := httptest.NewRequest(ask.method, ask.path+"?api-version=2021-04-01", strings.NewReader(ask.body))
+		r.Header.Set("Authorization", "Bearer any")
+		answer := httptest.NewRecorder()
+		s.ServeHTTP(answer, r)
+		if got := strings.ReplaceAll(answer.Body.String(), " ", ""); answer.Code != ask.status || !strings.Contains(got, ask.want) {
+			t.Errorf("%s %s: %d %s, want %d %s", ask.method, ask.path, answer.Code, got, ask.status, ask.want)
+		}
+	}
+}
+
 func TestAMistakeInAWorldFileIsNamedWithItsRemedy(t *testing.T) {
 	for document, want := range map[string]string{
 		"scaleSets: [{name: a, capasity: 3}]":         "scaleSets[0].capasity: there is no such field; there are subscription, resourceGroup, name,",
 		"scaleSets: [{name: a, capacity: three}]":     "scaleSets[0].capacity: three is not a whole number",
 		"scaleSets: {name: a}":                        "scaleSets: map[name:a] is not a list: write its items after dashes",
+		"resourceGroups: [render]":                    "resourceGroups[0]: render is not a mapping: write its fields as name: value",
 		"boot: soon":                                  `boot: soon is not a distribution: write 90s, 60s..180s, "about 150s"`,
 		"retryAfter: 20":                              "retryAfter: 20 is not a duration: write it with its unit",
 		"throttle: perhaps":                           "throttle: perhaps is neither true nor false",

@@ -14,6 +14,7 @@ import (
 // The versions of the interfaces that a run speaks.
 const (
 	groupsVersion  = "2021-04-01"
+	rightsVersion  = "2022-04-01"
 	computeVersion = "2025-04-01"
 	networkVersion = "2024-05-01"
 	skusVersion    = "2021-07-01"

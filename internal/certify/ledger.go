@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // Ledger is what a run has asked Azure to make, written down before it is asked for. It names the subscription, and is for this machine alone.
@@ -21,7 +23,8 @@ type Ledger struct {
 	Answered     bool      `json:"answered"` // Azure has answered the request for the group
 	Asked        []string  `json:"asked"`    // paths, in the order in which they were asked for; the group is not among them
 
-	path string // the file; "" keeps it in memory alone
+	path string       // the file; "" keeps it in memory alone
+	lock *flock.Flock // nil while this process does not hold the ledger
 }
 
 // groupTag is the tag of a run's resource group and of what is in it. Its value is the run.
@@ -30,7 +33,7 @@ const groupTag = "sluice-certify"
 // GroupPrefix begins the names of the resource groups of runs.
 const GroupPrefix = "sluice-certify-"
 
-// ReadLedger reads the ledger that a run left at a path; nil when there is none.
+// ReadLedger reads the ledger at a path, also of a run that goes on; nil when there is none.
 func ReadLedger(path string) (*Ledger, error) {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,9 +67,12 @@ func (l *Ledger) keep() error {
 	return nil
 }
 
+// newSuffix is what a file is called beyond the one that it is about to replace.
+const newSuffix = ".new"
+
 // writeWhole replaces a file by a new one.
 func writeWhole(path string, raw []byte) error {
-	beside := path + ".new"
+	beside := path + newSuffix
 	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -96,6 +102,8 @@ func (l *Ledger) close() error {
 	if l.path == "" {
 		return nil
 	}
+	defer l.Release()                 // after the file is gone: whoever comes next finds neither
+	_ = os.Remove(l.path + newSuffix) // of a run that was killed while it wrote
 	return os.Remove(l.path)
 }
 

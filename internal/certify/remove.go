@@ -37,7 +37,7 @@ type resource struct {
 
 func (r resource) String() string { return lastPart(r.kind) + " " + r.name }
 
-// contents are what the group holds.
+// contents are what the group holds, in the order of deletions.
 func (l *Lab) contents(ctx context.Context) ([]resource, error) {
 	all, err := l.list(ctx, l.ledger.groupPath()+"/resources", groupsVersion)
 	if err != nil {
@@ -53,6 +53,9 @@ func (l *Lab) contents(ctx context.Context) ([]resource, error) {
 		r.ours = l.ledger.ours(r.id, r.name, tags)
 		found = append(found, r)
 	}
+	slices.SortStableFunc(found, func(a, b resource) int {
+		return slices.Index(order, strings.ToLower(a.kind)) - slices.Index(order, strings.ToLower(b.kind))
+	})
 	return found, nil
 }
 
@@ -116,6 +119,37 @@ func (c Cleaner) Clean(ctx context.Context) *Left {
 	}
 }
 
+// Look says what [Cleaner.Clean] would remove, and what of others stays. It only reads.
+func (c Cleaner) Look(ctx context.Context) (goes, stays []string, err error) {
+	l := &Lab{cloud: c.Cloud, ledger: c.Ledger, now: c.Now, wait: c.Wait}
+	group := "resource group " + c.Ledger.Group
+	g, err := l.get(ctx, c.Ledger.groupPath(), groupsVersion)
+	if err == nil && g.Status == http.StatusNotFound {
+		return nil, nil, nil
+	}
+	if g, err = l.must("read "+group, g, err); err != nil {
+		return nil, nil, err
+	}
+	if g.text("tags", groupTag) != c.Ledger.Run {
+		return nil, []string{group}, nil
+	}
+	all, err := l.contents(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range all {
+		if r.ours {
+			goes = append(goes, r.String())
+		} else {
+			stays = append(stays, r.String())
+		}
+	}
+	if len(stays) > 0 {
+		return goes, append(stays, group), nil
+	}
+	return append(goes, group), nil, nil
+}
+
 // clean is one round of it.
 func (l *Lab) clean(ctx context.Context, left *Left, say func(string)) error {
 	group := l.ledger.groupPath()
@@ -144,9 +178,6 @@ func (l *Lab) clean(ctx context.Context, left *Left, say func(string)) error {
 		return err
 	}
 	left.Ours, left.Foreign = []string{"resource group " + l.ledger.Group}, nil
-	slices.SortStableFunc(all, func(a, b resource) int {
-		return slices.Index(order, strings.ToLower(a.kind)) - slices.Index(order, strings.ToLower(b.kind))
-	})
 	var failed error
 	for _, r := range all {
 		if !r.ours {

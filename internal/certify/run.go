@@ -27,13 +27,28 @@ type Run struct {
 	Say  func(string)        // of what is made and removed
 }
 
-// Begin opens the ledger of a run that has a name of its own.
+// Begin opens the ledger of a run that has a name of its own, and holds it. Another run's, dead or alive, stays as it is.
 func (r Run) Begin() (*Ledger, error) {
 	word := make([]byte, 4)
 	_, _ = rand.Read(word) // it never fails
 	l := &Ledger{Run: hex.EncodeToString(word), Began: r.Now().UTC().Truncate(time.Second), Subscription: r.Cloud.Subscription(), Region: r.Plan.Region, path: r.LedgerPath}
 	l.Group = GroupPrefix + l.Run
-	if err := l.keep(); err != nil {
+	if r.LedgerPath == "" {
+		return l, nil
+	}
+	var err error
+	if l.lock, err = acquire(r.LedgerPath); err != nil {
+		return nil, err
+	}
+	was, err := ReadLedger(r.LedgerPath)
+	if err == nil && was != nil {
+		err = fmt.Errorf("%s is of a run of %s by now", r.LedgerPath, was.Began.Format(time.DateTime))
+	}
+	if err == nil {
+		err = l.keep()
+	}
+	if err != nil {
+		l.Release()
 		return nil, err
 	}
 	return l, nil

@@ -3,6 +3,7 @@ package certify
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"net/url"
@@ -11,8 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azure/catalog"
+	"sluice.dev/sluice/internal/doctor"
 )
 
 // Plan is what a run is going to use.
@@ -85,6 +88,38 @@ func Survey(ctx context.Context, cloud *azure.Resources, region string, lasts ti
 			p.Region, p.QuotaLimit, p.Used, need)
 	}
 	return p, nil
+}
+
+// needed are the actions without which a run makes nothing, or cannot remove what it made.
+func needed() []string {
+	actions := []string{"Microsoft.Resources/subscriptions/resourceGroups/write", "Microsoft.Resources/subscriptions/resourceGroups/delete"}
+	for _, kind := range []string{"Microsoft.Compute/availabilitySets", "Microsoft.Compute/virtualMachineScaleSets", "Microsoft.Network/virtualNetworks"} {
+		actions = append(actions, kind+"/write", kind+"/delete")
+	}
+	return actions
+}
+
+// Missing are the rights in the subscription that a run needs and whoever signed in has not got. Who may not read rights is not judged.
+func Missing(ctx context.Context, c *azure.Resources) (actions []string, err error) {
+	all, err := c.List(ctx, "/subscriptions/"+url.PathEscape(c.Subscription())+"/providers/Microsoft.Authorization/permissions", rightsVersion, nil)
+	if cloud.KindOf(err) == cloud.Unauthorized {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	held := make([]doctor.Permission, len(all))
+	for i := range all {
+		if err := json.Unmarshal(all[i], &held[i]); err != nil {
+			return nil, fmt.Errorf("an answer about rights could not be read: %w", err)
+		}
+	}
+	for _, action := range needed() {
+		if !doctor.Allowed(held, action) {
+			actions = append(actions, action)
+		}
+	}
+	return actions, nil
 }
 
 // candidate says whether a size of Azure's list is small, runs the run's image and is sold to the subscription.

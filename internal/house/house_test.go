@@ -112,7 +112,7 @@ var rooms = map[string][]string{
 		"internal/attest", "internal/join",
 	},
 
-	"internal/certify": {"cloud", "internal/azure", "internal/azure/catalog"},
+	"internal/certify": {"cloud", "internal/azure", "internal/azure/catalog", "internal/doctor"},
 
 	"internal/clusterfile": {"internal/azure/catalog", "setting"}, // a description: it knows no Azure and no cluster
 	"internal/lifecycle":   {"cloud", "cluster", "internal/azure/catalog", "internal/clusterfile", "internal/doctor", "internal/render"},

@@ -102,8 +102,10 @@ type Identity struct {
 	CertificatePassword Secret
 }
 
-// Application says whether the identity is one of an application and not of the machine.
-func (i Identity) Application() bool { return i.Tenant != "" || i.Client != "" || i.Secret != "" }
+// Application says whether the identity is one of an application, and not of the machine or of az.
+func (i Identity) Application() bool {
+	return !i.CLI && (i.Tenant != "" || i.Client != "" || i.Secret != "")
+}
 
 // ResourceID says whether UserAssigned is a resource id; else it is a client id.
 func (i Identity) ResourceID() bool {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -73,6 +74,18 @@ func Parse(file []byte, name string, getenv func(string) string) (Config, error)
 		d.note("%s has the key %q, which is none that sluice or cloud-provider-azure knows: it has no effect", name, brief(k))
 	}
 	return d.Config, nil
+}
+
+// WithoutApplication is an environment in which there is no application to sign in as: for a person who has chosen another identity.
+func WithoutApplication(getenv func(string) string) func(string) string {
+	return func(name string) string {
+		for _, s := range Settings {
+			if s.application && slices.Contains(s.Variables, name) {
+				return ""
+			}
+		}
+		return getenv(name)
+	}
 }
 
 // read takes the file apart: its members by their names in lower case.

@@ -330,3 +330,30 @@ func TestEveryNameStandsOnce(t *testing.T) {
 		claim(name)
 	}
 }
+
+// TestNoApplicationIsLeftOfAnEnvironment gives every variable, one by one and all that are of identity at once.
+func TestNoApplicationIsLeftOfAnEnvironment(t *testing.T) {
+	var all []string
+	for _, s := range Settings {
+		for _, v := range s.Variables {
+			all = append(all, v+"=true")
+			c, err := Parse(nil, "", WithoutApplication(environment(v+"=true")))
+			if c.Identity.Application() || err != nil && strings.Contains(err.Error(), "aadClient") {
+				t.Errorf("%s leaves %s, %v", v, c.Identity, err)
+			}
+		}
+	}
+	getenv, hidden := environment(all...), 0
+	for _, pair := range all {
+		name, _, _ := strings.Cut(pair, "=")
+		if WithoutApplication(getenv)(name) == "" {
+			hidden++
+			if !strings.Contains(name, "TENANT") && !strings.Contains(name, "CLIENT") && !strings.Contains(name, "FEDERATED") && !strings.Contains(name, "WORKLOAD") {
+				t.Errorf("%s is hidden", name)
+			}
+		}
+	}
+	if hidden != 10 {
+		t.Errorf("%d variables are hidden, want 10", hidden)
+	}
+}

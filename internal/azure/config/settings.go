@@ -21,7 +21,8 @@ type Setting struct {
 	Standing  Standing
 	About     string // one sentence, without a full stop; of a refused one, the reason
 
-	into func(*draft) any // where its value goes; the type of the pointer is the type of the setting
+	application bool             // part of an application's credential, or what chooses it
+	into        func(*draft) any // where its value goes; the type of the pointer is the type of the setting
 }
 
 // Settings is every setting that is known, in the order of the documentation. Those of cloud-provider-azure and the CSI drivers alone
@@ -63,27 +64,27 @@ var Settings = []Setting{
 		into:  func(d *draft) any { return &d.Subscription },
 	},
 	{
-		Key: "tenantId", Variables: []string{"ARM_TENANT_ID", "AZURE_TENANT_ID"}, Standing: Honoured,
+		Key: "tenantId", Variables: []string{"ARM_TENANT_ID", "AZURE_TENANT_ID"}, Standing: Honoured, application: true,
 		About: "the tenant; needed for anything but a managed identity and AD FS",
 		into:  func(d *draft) any { return &d.tenant },
 	},
 	{
-		Key: "aadClientId", Variables: []string{"ARM_CLIENT_ID", "AZURE_CLIENT_ID"}, Standing: Honoured,
+		Key: "aadClientId", Variables: []string{"ARM_CLIENT_ID", "AZURE_CLIENT_ID"}, Standing: Honoured, application: true,
 		About: "the application; needed for anything but a managed identity",
 		into:  func(d *draft) any { return &d.client },
 	},
 	{
-		Key: "aadClientSecret", Variables: []string{"ARM_CLIENT_SECRET"}, Standing: Honoured,
+		Key: "aadClientSecret", Variables: []string{"ARM_CLIENT_SECRET"}, Standing: Honoured, application: true,
 		About: "the application's secret; wins over a certificate",
 		into:  func(d *draft) any { return &d.secret },
 	},
 	{
-		Key: "aadClientCertPath", Variables: []string{"ARM_CLIENT_CERT_PATH"}, Standing: Honoured,
+		Key: "aadClientCertPath", Variables: []string{"ARM_CLIENT_CERT_PATH"}, Standing: Honoured, application: true,
 		About: "path of the application's certificate with chain and key, PKCS#12 or PEM",
 		into:  func(d *draft) any { return &d.certificate },
 	},
 	{
-		Key: "aadClientCertPassword", Variables: []string{"ARM_CLIENT_CERT_PASSWORD"}, Standing: Honoured,
+		Key: "aadClientCertPassword", Variables: []string{"ARM_CLIENT_CERT_PASSWORD"}, Standing: Honoured, application: true,
 		About: "the certificate's password",
 		into:  func(d *draft) any { return &d.certificatePassword },
 	},
@@ -99,12 +100,12 @@ var Settings = []Setting{
 	},
 	{
 		Key: "useFederatedWorkloadIdentityExtension", Older: []string{"useWorkloadIdentityExtension"},
-		Variables: []string{"ARM_USE_FEDERATED_WORKLOAD_IDENTITY_EXTENSION", "ARM_USE_WORKLOAD_IDENTITY_EXTENSION"}, Standing: Honoured,
+		Variables: []string{"ARM_USE_FEDERATED_WORKLOAD_IDENTITY_EXTENSION", "ARM_USE_WORKLOAD_IDENTITY_EXTENSION"}, Standing: Honoured, application: true,
 		About: "workload identity; not together with useManagedIdentityExtension",
 		into:  func(d *draft) any { return &d.workload },
 	},
 	{
-		Key: "aadFederatedTokenFile", Variables: []string{"AZURE_FEDERATED_TOKEN_FILE"}, Standing: Honoured,
+		Key: "aadFederatedTokenFile", Variables: []string{"AZURE_FEDERATED_TOKEN_FILE"}, Standing: Honoured, application: true,
 		About: "path of the federated token, read again for each sign-in; given, it wins over all other credentials",
 		into:  func(d *draft) any { return &d.tokenFile },
 	},
