@@ -149,6 +149,9 @@ func (d *decoder) value(v reflect.Value, n *yaml.Node, path string) {
 		return
 	}
 	if n.Tag == "!!null" {
+		if v.Kind() == reflect.Pointer { // such as spot: that it is there says something, and a value that was lost would say the opposite
+			d.wrong(path, "give {}, or leave it out", "is empty")
+		}
 		return
 	}
 	switch v.Kind() {
