@@ -243,10 +243,13 @@ func tellCost(out io.Writer, c *lifecycle.Cluster) {
 		_, _ = fmt.Fprintf(out, "what the machines cost is not known: there is no list price of their sizes in %s\n", c.File.Region)
 		return
 	}
-	_, _ = fmt.Fprintf(out, "machines cost %.0f USD a month with each pool at its min, at most %.0f (list prices; disks, addresses and traffic come on top)\n", cost.Least, cost.Most)
+	const prices = " (list prices; disks, addresses and traffic come on top)"
 	if len(cost.Unknown) > 0 {
-		_, _ = fmt.Fprintf(out, "not in these sums, since no price is known: %s\n", strings.Join(cost.Unknown, ", "))
+		_, _ = fmt.Fprintf(out, "machines cost at least %.0f USD a month with each pool at its min, at least %.0f at its max; no price is known of %s%s\n",
+			cost.Least, cost.Most, strings.Join(cost.Unknown, ", "), prices)
+		return
 	}
+	_, _ = fmt.Fprintf(out, "machines cost %.0f USD a month with each pool at its min, at most %.0f%s\n", cost.Least, cost.Most, prices)
 }
 
 // agreed asks the person at the terminal; without one only --yes agrees.

@@ -194,6 +194,12 @@ func TestACostThatIsNotKnownIsNotNothing(t *testing.T) {
 	if want := "what the machines cost is not known: there is no list price of their sizes in nowhere\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
+	var more pen
+	u.File.Region, u.File.Pools[0].Size = "westeurope", "Standard_ND96asr_v4"
+	tellCost(&more, u.Cluster)
+	if said := more.String(); !strings.Contains(said, "machines cost at least ") || strings.Contains(said, "at most") || !strings.Contains(said, "no price is known of pool agents") {
+		t.Errorf("with a pool of unknown price: %q", said)
+	}
 }
 
 // TestAFolderThatCannotKeepTheKubeconfigIsToldBefore has a folder where no file can be made.
