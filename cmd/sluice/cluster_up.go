@@ -148,6 +148,8 @@ func (u *riser) up() error {
 	const goesOn = "what is under way goes on in Azure; run the command again to follow it, or sluice cluster down to delete what is there"
 	if _, err = u.Up(u.cmd.Context(), fresh); u.cmd.Context().Err() != nil {
 		return interrupted(u.cmd.Context(), err, goesOn)
+	} else if lifecycle.Unanswered(err) {
+		return fmt.Errorf("%w; run the command again: it follows what Azure has accepted", err)
 	} else if err != nil {
 		return fmt.Errorf("%w; correct what it names and run the command again", err)
 	}

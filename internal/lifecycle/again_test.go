@@ -163,3 +163,27 @@ func TestTheRightsOfAServerThatIsGoneAreTakenBack(t *testing.T) {
 		t.Errorf("without a change rights are taken back:\n%s", all)
 	}
 }
+
+// TestADeploymentWithoutAnAnswerIsFollowed loses Azure's answer to the deployment, and has it fail to answer: nothing is to be corrected, and up goes on.
+func TestADeploymentWithoutAnAnswerIsFollowed(t *testing.T) {
+	for name, fault := range map[string]azuresim.Fault{
+		"the answer is lost":  {Kind: "PUT deployments", LoseAnswer: true, Times: 1},
+		"an error of Azure's": {Kind: "PUT deployments", Status: 500, Times: 1},
+		"three of them":       {Kind: "PUT deployments", Status: 503, Times: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "k3s")
+			w.sim.Inject(fault)
+			w.up()
+			if all, err := w.Diff(t.Context()); err != nil || len(all) > 0 {
+				t.Errorf("%v, %v", all, err)
+			}
+		})
+	}
+	w := newWorld(t, "k3s")
+	w.sim.Inject(azuresim.Fault{Kind: "PUT deployments", Status: 500})
+	_, err := w.Up(t.Context(), lifecycle.Door{Fingerprint: strings.Repeat("0", 64), PEM: "x"})
+	if !lifecycle.Unanswered(err) || strings.Contains(err.Error(), "refused") {
+		t.Errorf("after the last time: %v", err)
+	}
+}
