@@ -75,6 +75,9 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	if cmd.Flags().Lookup(args[0]) != nil {
+		return fmt.Errorf("%[1]s takes flags only, not %[2]q; did you mean --%[2]s? See %[3]s --help", cmd.Name(), args[0], cmd.CommandPath())
+	}
 	for _, verb := range cmd.Root().Commands() {
 		if verb.Name() == args[0] {
 			return fmt.Errorf("%s takes flags only, not %q; a command stands before its flags: %s", cmd.Name(), args[0], verb.CommandPath())

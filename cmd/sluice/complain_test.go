@@ -50,6 +50,7 @@ func TestBadInputIsToldInOneSentence(t *testing.T) {
 		"a letter that is no flag":          {[]string{"plan", "-z"}, []string{"'z'", "sluice plan --help"}},
 		"a flag that lost its value":        {[]string{"plan", "--nodes"}, []string{"--nodes", "min:max:scale-set-name"}},
 		"an argument to plan":               {[]string{"plan", "agents"}, []string{"plan takes flags only", `"agents"`}},
+		"a flag without its dashes":         {[]string{"certify", "plan"}, []string{`"plan"`, "did you mean --plan?"}},
 		"an argument to run":                {[]string{"run", "now"}, []string{"run takes flags only", `"now"`}},
 		"an argument to version":            {[]string{"version", "2"}, []string{"version takes flags only", `"2"`}},
 		"nothing to explain":                {[]string{"explain"}, []string{"a kind and a name", "sluice explain pod default/web-0"}},

@@ -117,6 +117,8 @@ func TestEveryProblemIsOneSentenceWithItsLineAndRemedy(t *testing.T) {
 		"twice":                {with("name: other"), "line 8: name: is there twice; leave one out; the other is in line 3"},
 		"missing":              {instead("ssh", ""), "ssh: is missing; give it"},
 		"missing inside":       {instead("distribution", "distribution: {kind: k3s}"), "line 5: distribution.version: is missing; give it, such as v1.36.3+k3s1"},
+		"a tab":                {with("server:", "\tsize: Standard_D2s_v5"), "line 9: a tab indents the line, which YAML does not allow; indent it by spaces"},
+		"a tab further in":     {with("server:", "  zone: \"1\"", "\tsize: Standard_D2s_v5"), "line 10: a tab indents the line, which YAML does not allow; indent it by spaces"},
 		"spot without a value": {with(fmt.Sprintf(pool, "spot: ")), "line 8: pools[0].spot: is empty; give {}, or leave it out"},
 		"alias":                {with("server: &a {}", "network: *a"), "line 9: network: aliases are not read; write the value out"},
 		"three servers":        {with("server: {count: 3}"), "line 8: server.count: this version of sluice makes one server; leave it out"},

@@ -187,3 +187,23 @@ func TestADeploymentWithoutAnAnswerIsFollowed(t *testing.T) {
 		t.Errorf("after the last time: %v", err)
 	}
 }
+
+// TestARightThatIsMissingNamesARoleThatHasIt takes away what only people need.
+func TestARightThatIsMissingNamesARoleThatHasIt(t *testing.T) {
+	for action, role := range map[string]string{
+		"Microsoft.Resources/subscriptions/resourceGroups/write": "such as Contributor", "Microsoft.Authorization/roleAssignments/write": "such as User Access Administrator",
+	} {
+		w := newWorld(t, "k3s")
+		w.check()
+		asked := w.sim.Requests()
+		w.must(w.sim.Deny(asked[len(asked)-1].Principal, action))
+		at := "/subscriptions/" + subscription + "/resourceGroups/new"
+		if strings.Contains(action, "Authorization") {
+			at = "/subscriptions/" + subscription + "/resourceGroups/shared/providers/Microsoft.Authorization/roleAssignments/11111111-2222-3333-4444-555555555555"
+		}
+		err := w.Cloud.Put(t.Context(), at, map[bool]string{true: "2022-04-01", false: "2021-04-01"}[strings.Contains(action, "Authorization")], map[string]any{"location": "westeurope"})
+		if err == nil || !strings.Contains(err.Error(), "may not perform "+action) || !strings.Contains(err.Error(), role) {
+			t.Errorf("%v, want %s", err, role)
+		}
+	}
+}
