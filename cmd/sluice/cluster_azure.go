@@ -345,10 +345,7 @@ Exit code 0: nothing differs; 1: something does; 2: error.`,
 				return err
 			}
 			for _, one := range all {
-				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%-8s %s\n", one.Verb, report.Printable(one.String()))
-				for _, field := range one.Fields {
-					_, _ = fmt.Fprintf(cmd.OutOrStdout(), "         %s\n", report.Printable(field))
-				}
+				tellChange(cmd.OutOrStdout(), one)
 			}
 			if len(all) > 0 {
 				return exit(exitActs)
@@ -359,6 +356,14 @@ Exit code 0: nothing differs; 1: something does; 2: error.`,
 	}
 	b.add(cmd)
 	return cmd
+}
+
+// tellChange prints a resource, and below it its fields.
+func tellChange(out io.Writer, one lifecycle.Change) {
+	_, _ = fmt.Fprintf(out, "%-8s %s\n", one.Verb, report.Printable(one.String()))
+	for _, field := range one.Fields {
+		_, _ = fmt.Fprintf(out, "         %s\n", report.Printable(field))
+	}
 }
 
 func clusterDownCommand() *cobra.Command {
@@ -401,12 +406,16 @@ Exit code 0: it is gone; 1: nobody agreed; 2: error. It may be called again.`,
 			if d.Keeps != "" {
 				_, _ = fmt.Fprintf(out, "stays    resource group %s with all storage\n", d.Keeps)
 			}
-			if ok, err := agreed(cmd, yes, fmt.Sprintf("Delete these %d resources?", len(d.Goes))); err != nil {
+			if ok, err := agreed(cmd, yes, fmt.Sprintf("Delete %s?", c.Loses(cmd.Context(), &d))); err != nil {
 				return err
 			} else if !ok {
 				return exit(exitActs)
 			}
-			return interrupted(cmd.Context(), c.Down(cmd.Context(), d), "what was asked for goes on in Azure; run the command again to delete the rest")
+			if err := interrupted(cmd.Context(), c.Down(cmd.Context(), d), "what was asked for goes on in Azure; run the command again to delete the rest"); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(out, "cluster %s is deleted\n", c.File.Name)
+			return err
 		},
 	}
 	b.add(cmd)

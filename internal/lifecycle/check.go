@@ -61,7 +61,7 @@ func (c *Cluster) Check(ctx context.Context, told func(Finding)) (ok bool, err e
 		return false, err
 	}
 	checks := []func(context.Context, []wanted, func(Finding)) error{
-		c.checkNames, c.checkPlace, c.checkSubnet, c.checkFields, c.checkRights, c.checkProviders,
+		c.checkNames, c.checkPlace, c.checkSubnet, c.checkFields, c.checkLocks, c.checkRights, c.checkProviders,
 	}
 	if there, err := c.checkRegion(ctx, say); err != nil {
 		return false, err

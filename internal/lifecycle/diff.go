@@ -22,6 +22,11 @@ type Change struct {
 
 func (ch Change) String() string { return says(ch.Resource, ch.role) }
 
+// Changes says whether up would write the resource.
+func (ch Change) Changes() bool {
+	return ch.Verb == verbCreate || ch.Verb == verbChange || ch.Verb == verbUnknown && !strings.EqualFold(ch.Kind(), "Microsoft.Resources/deployments")
+}
+
 // Diff asks Azure what a deployment of the file would change now. Nothing is written.
 func (c *Cluster) Diff(ctx context.Context) ([]Change, error) {
 	now, err := c.look(ctx)

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"strings"
 	"time"
 
 	"sluice.dev/sluice/cloud"
@@ -166,6 +167,12 @@ func Unanswered(err error) bool {
 	return errors.As(err, &e) && (e.Kind == cloud.Transient || e.Kind == cloud.Throttled || e.Kind == cloud.Unanswered)
 }
 
+// Made says whether an up has made the cluster, or part of it, and ended well the last time.
+func (c *Cluster) Made(ctx context.Context) (there, well bool, err error) {
+	was, found, err := c.recorded(ctx)
+	return found, found && was.Properties.State == "Succeeded", err
+}
+
 // groups are the resource groups of the file: the cluster's, and that of its storage.
 func (c *Cluster) groups() []string {
 	all := []string{c.File.ResourceGroup}
@@ -211,6 +218,7 @@ type message struct {
 // follow tells each resource as Azure ends it, until the deployment has ended. An error is what Azure says of the first that failed.
 func (c *Cluster) follow(ctx context.Context) error {
 	told := map[string]bool{}
+	others := 0
 	var first error
 	for {
 		// The record is read before the steps: a deployment that has ended has all of them.
@@ -233,7 +241,11 @@ func (c *Cluster) follow(ctx context.Context) error {
 			about := Resource{s.Properties.Target.ID}
 			switch s.Properties.State {
 			case "Succeeded":
-				c.Say(c.named(ctx, about) + " is ready")
+				if c.News != nil && !c.News[strings.ToLower(about.ID)] {
+					others++
+				} else {
+					c.Say(c.named(ctx, about) + " is ready")
+				}
 			case "Failed", "Canceled":
 				why := problem{Code: s.Properties.State}
 				if m := s.Properties.Message; m != nil && m.Error != nil {
@@ -249,6 +261,9 @@ func (c *Cluster) follow(ctx context.Context) error {
 			told[s.ID] = true
 		}
 		if r.ended() {
+			if others > 0 {
+				c.Say(fmt.Sprintf("%d other resources are as the file says", others))
+			}
 			return c.outcome(r, first)
 		}
 		if err := c.Wait(ctx, pause); err != nil {
