@@ -285,8 +285,8 @@ func clusterCheckCommand() *cobra.Command {
 		Use:   "check",
 		Short: "Show what Azure lacks for the cluster: rights, quota, sizes; nothing is written",
 		Long: `Check what a deployment of the cluster file needs: the subscription, your rights, resource providers, and each size in its zones. Also
-checked are the quota for the server and the min of each pool. Azure checks the template where the resource group is there. What
-differs of the server and "up" leaves is shown as stays. Nothing is written.
+checked are the quota for the server and the min of each pool. Azure checks the template where the resource group is there. Fields
+that differ and "up" leaves are shown as stays. Nothing is written.
 
 Exit code 0: nothing is wrong; 1: something is; 2: error.`,
 		Example: "  sluice cluster check\n  sluice cluster check --sign-in=az --subscription=00000000-0000-0000-0000-000000000000",
@@ -331,7 +331,7 @@ func clusterDiffCommand() *cobra.Command {
 		Use:   "diff",
 		Short: "Show what differs in Azure from cluster.yaml; nothing is written",
 		Long: `Ask Azure what a deployment of the cluster file would change now (what-if). Print each resource with the fields that change. Nothing is
-written. What differs and no deployment changes is shown as stays, and what Azure refuses to change as refused.
+written. What differs and "up" leaves is shown as stays, and what Azure or "up" refuses to change as refused.
 
 Exit code 0: nothing differs; 1: something does; 2: error.`,
 		Args: noArguments,

@@ -116,7 +116,7 @@ var Fields = []Field{
 	{Path: "ssh.publicKey", Doc: "Public key, as in id_ed25519.pub.", Required: true, Such: "ssh-ed25519 AAAA... you@example"},
 
 	{Path: "storage", Doc: "Disks and shares that outlive the cluster, in a resource group of their own."},
-	{Path: "storage.resourceGroup", Doc: "Their resource group, which must be there. Its default is the cluster's with -storage.", Form: groupName,
+	{Path: "storage.resourceGroup", Doc: "Their resource group, which up makes. Its default is the cluster's with -storage.", Form: groupName,
 		Such: "render-storage"},
 	{Path: "storage.disks", Doc: "Managed disks."},
 	{Path: "storage.disks[].name", Doc: "Name of the disk.", Required: true, Form: diskName, Such: "assets"},
