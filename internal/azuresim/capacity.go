@@ -43,8 +43,8 @@ func (ss *scaleSet) checkModel(before map[string]any, capacity int) *problem {
 	return ss.checkCapacity(capacity)
 }
 
-// createTime are properties that only the first write of a scale set says (MicrosoftDocs/azure-docs, virtual-machine-scale-sets-upgrade-scale-set.md; of
-// mode and priority it is assumed).
+// createTime are properties that only the first write of a scale set says (MicrosoftDocs/azure-docs,
+// virtual-machine-scale-sets-upgrade-scale-set.md; of mode and priority it is assumed).
 var createTime = [][]string{
 	{"properties", "orchestrationMode"},
 	{"properties", "virtualMachineProfile", "priority"},

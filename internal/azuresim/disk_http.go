@@ -87,8 +87,8 @@ func patchDisk(q *request) answer {
 	return q.async(answer{status: http.StatusOK, body: d.wire(q.now)}, q.server.launch(diskKind, d.location, q.now, operation{single: true}))
 }
 
-// refuse is what Azure changes of no disk: it gets no smaller (MicrosoftDocs/azure-docs, pull request 57951), and leaves no zone (hashicorp/terraform-provider-azurerm,
-// issue 16059). Its type is changed while no machine that runs has it; that answer's words are assumed.
+// refuse is what Azure changes of no disk: it gets no smaller (MicrosoftDocs/azure-docs, pull request 57951), and leaves no zone
+// (hashicorp/terraform-provider-azurerm, issue 16059). Its type is changed while no machine that runs has it; that answer's words are assumed.
 func (d *disk) refuse(w map[string]any, whole bool, now time.Time) *problem {
 	size := func(model map[string]any) float64 {
 		n, _ := plainJSON(dig(model, "properties", "diskSizeGB")).(float64)
@@ -104,7 +104,8 @@ func (d *disk) refuse(w map[string]any, whole bool, now time.Time) *problem {
 		return bad("BadRequest", "Availability zone must not be changed on existing resource '%s'. Existing zone is '%s', requested zone is '%s'.",
 			d.resource.name, strings.Join(d.zones(), ","), strings.Join(zones, ","))
 	case is != "" && has != "" && !strings.EqualFold(is, has) && d.holder != nil && d.holder.powerState(now) != "deallocated":
-		return fail(http.StatusConflict, "OperationNotAllowed", "Cannot change the sku of disk %s from %s to %s while it is attached to running VM %s.", d.resource.name, has, is, d.holder.id())
+		return fail(http.StatusConflict, "OperationNotAllowed",
+			"Cannot change the sku of disk %s from %s to %s while it is attached to running VM %s.", d.resource.name, has, is, d.holder.id())
 	}
 	return nil
 }

@@ -210,8 +210,8 @@ func (q *request) refuseNetwork(kind, id string, model map[string]any) *problem 
 	return refusal
 }
 
-// refuseRanges is what Azure would not write of a network's ranges: a subnet outside of it (MicrosoftDocs/azure-docs, pull request 123869), and another
-// range of a subnet that is used (hashicorp/terraform-provider-azurerm, issue 11211).
+// refuseRanges is what Azure would not write of a network's ranges: a subnet outside of it (MicrosoftDocs/azure-docs, pull request 123869),
+// and another range of a subnet that is used (hashicorp/terraform-provider-azurerm, issue 11211).
 func (q *request) refuseRanges(kind, id string, model map[string]any) *problem {
 	if !strings.EqualFold(kind, "Microsoft.Network/virtualNetworks") {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Difference is a field of which two files say different things. A pool, a disk or a share that only one of them has is one difference, at "pools[]" and
-// the like.
+// Difference is a field of which two files say different things. A pool, a disk or a share that only one of them has is one difference, at
+// "pools[]" and the like.
 type Difference struct {
 	Path    string // as the table has it, such as "pools[].labels"
 	Item    string // name of the pool, the disk or the share; "" outside of lists

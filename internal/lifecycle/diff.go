@@ -144,7 +144,7 @@ func (c *Cluster) wrong(ctx context.Context) (all []Change, err error) {
 	return all, nil
 }
 
-// staying is what the file has no more and no deployment deletes, and an up that has not ended well: what it changed is not known.
+// staying is what the file has no more and no deployment deletes, and an up that has not ended well.
 func (c *Cluster) staying(ctx context.Context, m memory) (all []difference, err error) {
 	if m.state != "" && m.state != "Succeeded" {
 		says := "the last up is " + m.state + ": fields that it changed are not known; run sluice cluster up"
@@ -170,8 +170,10 @@ func (c *Cluster) staying(ctx context.Context, m memory) (all []difference, err 
 		case is && strings.EqualFold(about.Kind(), "Microsoft.Compute/virtualMachineScaleSets"):
 			says := "the file has no pool " + name + ": sluice cluster pool remove " + name + " --yes empties and deletes it"
 			all = append(all, difference{of: about, verb: verbStays, says: says})
-		case slices.Contains([]string{c.File.Name, c.File.ServerName(), c.File.Name + "-out"}, about.Name()) && slices.Contains(unasked, strings.ToLower(about.Kind())):
-			all = append(all, difference{of: about, verb: verbStays, says: "the file asks for it no more: up leaves it, and sluice cluster down deletes it"})
+		case slices.Contains([]string{c.File.Name, c.File.ServerName(), c.File.Name + "-out"}, about.Name()) &&
+			slices.Contains(unasked, strings.ToLower(about.Kind())):
+			says := "the file asks for it no more: up leaves it, and sluice cluster down deletes it"
+			all = append(all, difference{of: about, verb: verbStays, says: says})
 		}
 	}
 	return all, nil
@@ -179,7 +181,8 @@ func (c *Cluster) staying(ctx context.Context, m memory) (all []difference, err 
 
 // unasked are kinds of which a changed file may ask for none any more.
 var unasked = []string{
-	"microsoft.network/publicipaddresses", "microsoft.network/natgateways", "microsoft.network/virtualnetworks", "microsoft.managedidentity/userassignedidentities",
+	"microsoft.network/publicipaddresses", "microsoft.network/natgateways", "microsoft.network/virtualnetworks",
+	"microsoft.managedidentity/userassignedidentities",
 }
 
 // property is a changed property as what-if nests it.

@@ -58,7 +58,8 @@ var fates = map[string]fate{
 	"ssh.user":      {verb: verbStays, pools: true},
 	"ssh.publicKey": {verb: verbStays, pools: true},
 
-	"storage.resourceGroup": {}, "storage.disks[].name": {}, "storage.disks[].sizeGiB": {}, "storage.disks[].type": {}, "storage.disks[].zone": {},
+	"storage.resourceGroup": {},
+	"storage.disks[].name":  {}, "storage.disks[].sizeGiB": {}, "storage.disks[].type": {}, "storage.disks[].zone": {},
 	"storage.shares[].name": {}, "storage.shares[].sizeGiB": {},
 
 	"addons.cloudProvider": {verb: verbRefused, boot: true, reason: oneWay},
@@ -67,8 +68,8 @@ var fates = map[string]fate{
 	"mirror":               {verb: verbStays, pools: true, boot: true},
 	"images":               {verb: verbStays},
 
-	"pools[].name": {}, "pools[].size": {}, "pools[].min": {}, "pools[].max": {}, "pools[].zones": {}, "pools[].orchestration": {}, "pools[].image": {},
-	"pools[].osDiskGiB": {}, "pools[].osDiskType": {}, "pools[].spot": {}, "pools[].spot.maxPrice": {},
+	"pools[].name": {}, "pools[].size": {}, "pools[].min": {}, "pools[].max": {}, "pools[].zones": {}, "pools[].orchestration": {},
+	"pools[].image": {}, "pools[].osDiskGiB": {}, "pools[].osDiskType": {}, "pools[].spot": {}, "pools[].spot.maxPrice": {},
 	"pools[].labels":        {boot: true},
 	"pools[].taints":        {boot: true},
 	"pools[].publicAddress": {verb: verbGoes, last: true},
@@ -121,7 +122,13 @@ func (c *Cluster) remember(ctx context.Context, server bool) (m memory, err erro
 
 // fileOf is the cluster file in the record of a deployment; nil where there is none that this sluice reads, or it may not be read.
 func (c *Cluster) fileOf(ctx context.Context, at string) (*clusterfile.File, error) {
-	text, err := fileIn(ctx, c.Cloud, at)
+	var said struct {
+		Template struct {
+			Metadata map[string]any `json:"metadata"`
+		} `json:"template"`
+	}
+	err := c.Cloud.Post(ctx, at+"/exportTemplate", deploymentsVersion, nil, &said)
+	text, _ := said.Template.Metadata[render.MetadataFile].(string)
 	if kind := cloud.KindOf(err); kind == cloud.NotFound || kind == cloud.Unauthorized {
 		return nil, nil //nolint:nilnil // it is not known
 	} else if err != nil || text == "" {
@@ -186,11 +193,13 @@ func (c *Cluster) sinceLast(was *clusterfile.File) (all []difference) {
 		about := Resource{c.about(&d)}
 		switch {
 		case of.verb == verbGoes && (d.Is == "" || d.Is == "false"):
-			all = append(all, difference{of: about, verb: verbChange, says: fmt.Sprintf("%s: %s -> %s", d.Where(), cut(d.Was), cmp.Or(d.Is, nothing))})
+			says := fmt.Sprintf("%s: %s -> %s", d.Where(), cut(d.Was), cmp.Or(d.Is, nothing))
+			all = append(all, difference{of: about, verb: verbChange, says: says})
 		case of.verb == verbRefused && of.last && !(d.Path == "network.addresses" && holds(d.Is, was.Network.Subnet)):
 			all = append(all, refuses(about, &d, "the cluster has", of.reason))
 		case d.Path == "storage.resourceGroup" && d.Was != "":
-			all = append(all, difference{of: Resource{c.group(d.Was)}, verb: verbStays, says: contrast(&d, "the last up had") + ": up leaves what is there"})
+			says := contrast(&d, "the last up had") + ": up leaves what is there"
+			all = append(all, difference{of: Resource{c.group(d.Was)}, verb: verbStays, says: says})
 		case (d.Path == "storage.disks[]" || d.Path == "storage.shares[]") && d.Is == "":
 			says := "the file has no " + d.Where() + " any more: up deletes no storage"
 			all = append(all, difference{of: Resource{c.group(was.Storage.ResourceGroup)}, verb: verbStays, says: says})
@@ -314,7 +323,7 @@ func (c *Cluster) fieldsOfPools(ctx context.Context) (all []difference, err erro
 	return all, nil
 }
 
-// fieldsOfStorage are all of storage: Azure's what-if does not look into the deployment that makes it, since that waits for the server's identity.
+// fieldsOfStorage are all of storage: Azure's what-if does not look into the deployment that makes it, which waits for the server's identity.
 func (c *Cluster) fieldsOfStorage(ctx context.Context) (all []difference, err error) {
 	s := &c.File.Storage
 	if !c.File.HasStorage() {

@@ -29,14 +29,18 @@ var fates = map[string][]struct {
 	"resourceGroup": nil, // of a group that is not there diff says that up makes it
 	"region":        {{"", func(f *file) { f.Region = "northeurope" }, "refused", " is in westeurope, and the file says northeurope"}},
 	"image": {
-		{"", func(f *file) { f.Image = "a:b:c:latest" }, "refused", "image is a:b:c:latest, and the scale set has Canonical:ubuntu-24_04-lts:SKU:VERSION; Azure"},
+		{"", func(f *file) { f.Image = "a:b:c:latest" },
+			"refused", "image is a:b:c:latest, and the scale set has Canonical:ubuntu-24_04-lts:SKU:VERSION; Azure"},
 		{"", func(f *file) { f.Image = otherSKU }, "stays", "image is " + otherSKU + ", and the server was made with Canonical"},
 		{"", func(f *file) { f.Image = otherSKU }, "change", "imageReference.sku"},
 	},
-	"distribution.kind": {{"", func(f *file) { f.Distribution.Kind = "kubeadm"; f.Distribution.Version = "v1.36.3" }, "refused", "distribution.kind is kubeadm"}},
+	"distribution.kind": {{"", func(f *file) { f.Distribution.Kind = "kubeadm"; f.Distribution.Version = "v1.36.3" },
+		"refused", "distribution.kind is kubeadm"}},
 	"distribution.version": {
-		{"", func(f *file) { f.Distribution.Version = "v1.35.0+k3s1" }, "stays", "distribution.version is v1.35.0+k3s1, and the server was made with v1.36.3+k3s1"},
-		{"", func(f *file) { f.Distribution.Version = "v1.35.0+k3s1" }, "change", "at boot, by distribution.version: v1.36.3+k3s1 -> v1.35.0+k3s1"},
+		{"", func(f *file) { f.Distribution.Version = "v1.35.0+k3s1" },
+			"stays", "distribution.version is v1.35.0+k3s1, and the server was made with v1.36.3+k3s1"},
+		{"", func(f *file) { f.Distribution.Version = "v1.35.0+k3s1" },
+			"change", "at boot, by distribution.version: v1.36.3+k3s1 -> v1.35.0+k3s1"},
 	},
 	"distribution.install": {{"", func(f *file) { f.Distribution.Install = "image" }, "stays", "distribution.install is image"}},
 	"distribution.cni":     {{"", func(f *file) { f.Distribution.CNI = "none" }, "refused", "distribution.cni is none"}},
@@ -50,10 +54,12 @@ var fates = map[string][]struct {
 	"network.pods":     {{"", func(f *file) { f.Network.Pods = "10.52.0.0/16" }, "refused", "network.pods is 10.52.0.0/16"}},
 	"network.services": {{"", func(f *file) { f.Network.Services = "10.53.0.0/16" }, "refused", "network.services is 10.53.0.0/16"}},
 
-	"server.size":         {{"", func(f *file) { f.Server.Size = "Standard_D4s_v5" }, "stays", "server.size is "}},
-	"server.zone":         {{"", func(f *file) { f.Server.Zone = "3" }, "refused", "server.zone is 3"}},
-	"server.address":      {{"", func(f *file) { f.Server.Address = "10.10.0.9" }, "refused", "server.address is 10.10.0.9"}},
-	"server.dataDiskGiB":  {{"", func(f *file) { f.Server.DataDiskGiB = 8 }, "refused", "server.dataDiskGiB is 8"}, {"", func(f *file) { f.Server.DataDiskGiB = 128 }, "change", "diskSizeGB: 64 -> 128"}},
+	"server.size":    {{"", func(f *file) { f.Server.Size = "Standard_D4s_v5" }, "stays", "server.size is "}},
+	"server.zone":    {{"", func(f *file) { f.Server.Zone = "3" }, "refused", "server.zone is 3"}},
+	"server.address": {{"", func(f *file) { f.Server.Address = "10.10.0.9" }, "refused", "server.address is 10.10.0.9"}},
+	"server.dataDiskGiB": {{"", func(f *file) { f.Server.DataDiskGiB = 8 },
+		"refused", "server.dataDiskGiB is 8"}, {"", func(f *file) { f.Server.DataDiskGiB = 128 },
+		"change", "diskSizeGB: 64 -> 128"}},
 	"server.dataDiskType": {{"", func(f *file) { f.Server.DataDiskType = "StandardSSD_LRS" }, "refused", "server.dataDiskType is "}},
 	"server.osDiskGiB":    {{"", func(f *file) { f.Server.OSDiskGiB = 200 }, "stays", "server.osDiskGiB is 200"}},
 	"server.publicAddress": {
@@ -69,34 +75,43 @@ var fates = map[string][]struct {
 	"identity.kind": {{"", func(f *file) { f.Identity.Kind = "user" }, "refused", "identity.kind is user"}},
 	"identity.id":   {{"", func(f *file) { f.Identity.Kind, f.Identity.ID = "user", givenID }, "refused", "identity.id is "}},
 	"secrets":       {{"", func(f *file) { f.Secrets = "file" }, "stays", "secrets is file, and the server was made with keyVault"}},
-	"ssh.user":      {{"", func(f *file) { f.SSH.User = "ops" }, "stays", "ssh.user is ops, and the server was made with sluice"}, {"", func(f *file) { f.SSH.User = "ops" }, "change", "adminUsername"}},
-	"ssh.publicKey": {{"", func(f *file) { f.SSH.PublicKey = otherKey }, "stays", "ssh.publicKey is another than the server was made with"}},
+	"ssh.user": {{"", func(f *file) { f.SSH.User = "ops" },
+		"stays", "ssh.user is ops, and the server was made with sluice"}, {"", func(f *file) { f.SSH.User = "ops" },
+		"change", "adminUsername"}},
+	"ssh.publicKey": {{"", func(f *file) { f.SSH.PublicKey = otherKey },
+		"stays", "ssh.publicKey is another than the server was made with"}},
 
 	"storage.resourceGroup": {
 		{"", func(f *file) { f.Storage.ResourceGroup = "elsewhere" }, "create", ""},
-		{"", func(f *file) { f.Storage.ResourceGroup = "elsewhere" }, "stays", "storage.resourceGroup is elsewhere, and the last up had render-storage"},
+		{"", func(f *file) { f.Storage.ResourceGroup = "elsewhere" },
+			"stays", "storage.resourceGroup is elsewhere, and the last up had render-storage"},
 	},
 	"storage.disks[].name": {
 		{"", func(f *file) { f.Storage.Disks[0].Name = "renamed" }, "create", ""},
 		{"", func(f *file) { f.Storage.Disks[0].Name = "renamed" }, "stays", "the file has no storage.disks[assets] any more"},
 	},
 	"storage.disks[].sizeGiB": {
-		{"", func(f *file) { f.Storage.Disks[0].SizeGiB = 100 }, "refused", "storage.disks[assets].sizeGiB is 100, and the disk has 512; Azure"},
+		{"", func(f *file) { f.Storage.Disks[0].SizeGiB = 100 },
+			"refused", "storage.disks[assets].sizeGiB is 100, and the disk has 512; Azure"},
 		{"", func(f *file) { f.Storage.Disks[0].SizeGiB = 600 }, "change", "storage.disks[assets].sizeGiB: 512 -> 600"},
 	},
-	"storage.disks[].type": {{"", func(f *file) { f.Storage.Disks[0].Type = "StandardSSD_LRS" }, "change", "storage.disks[assets].type: Premium_LRS -> StandardSSD_LRS"}},
-	"storage.disks[].zone": {{"", func(f *file) { f.Storage.Disks[0].Zone = "" }, "refused", "storage.disks[assets].zone is none, and the disk is in 1"}},
+	"storage.disks[].type": {{"", func(f *file) { f.Storage.Disks[0].Type = "StandardSSD_LRS" },
+		"change", "storage.disks[assets].type: Premium_LRS -> StandardSSD_LRS"}},
+	"storage.disks[].zone": {{"", func(f *file) { f.Storage.Disks[0].Zone = "" },
+		"refused", "storage.disks[assets].zone is none, and the disk is in 1"}},
 	"storage.shares[].name": {
 		{"", func(f *file) { f.Storage.Shares[0].Name = "renamed" }, "create", ""},
 		{"", func(f *file) { f.Storage.Shares[0].Name = "renamed" }, "stays", "the file has no storage.shares[frames] any more"},
 		{"", func(f *file) { f.Storage = clusterfile.Storage{} }, "stays", "the file has no storage.shares[frames] any more"},
 	},
-	"storage.shares[].sizeGiB": {{"", func(f *file) { f.Storage.Shares[0].SizeGiB = 2048 }, "change", "storage.shares[frames].sizeGiB: 1024 -> 2048"}},
+	"storage.shares[].sizeGiB": {{"", func(f *file) { f.Storage.Shares[0].SizeGiB = 2048 },
+		"change", "storage.shares[frames].sizeGiB: 1024 -> 2048"}},
 
 	"addons.cloudProvider": {{"", func(f *file) { f.Addons.CloudProvider = false }, "refused", "addons.cloudProvider is false"}},
 	"addons.azureDisk":     {{"", func(f *file) { f.Addons.AzureDisk = false }, "stays", "addons.azureDisk is false"}},
 	"addons.azureFile":     {{"", func(f *file) { f.Addons.AzureFile = false }, "stays", "addons.azureFile is false"}},
-	"mirror":               {{"", func(f *file) { f.Mirror = "mirror.example" }, "stays", "mirror is mirror.example, and the server was made with nothing"}},
+	"mirror": {{"", func(f *file) { f.Mirror = "mirror.example" },
+		"stays", "mirror is mirror.example, and the server was made with nothing"}},
 	"images": {{"", func(f *file) {
 		f.Images = map[string]string{render.Images(f)[0]: "a@sha256:" + strings.Repeat("0", 64)}
 	}, "stays", "images."}},
@@ -112,29 +127,37 @@ var fates = map[string][]struct {
 		{"", func(f *file) { f.Pools[0].Zones = []string{"1"} }, "refused", "pools[agents].zones is 1, and the scale set has 1, 2, 3; Azure"},
 		{"", func(f *file) { f.Pools[1].Zones = []string{"1"} }, "change", "zones"},
 	},
-	"pools[].orchestration": {{"", func(f *file) { f.Pools[0].Orchestration = "flexible" }, "refused", "pools[agents].orchestration is flexible"}},
+	"pools[].orchestration": {{"", func(f *file) { f.Pools[0].Orchestration = "flexible" },
+		"refused", "pools[agents].orchestration is flexible"}},
 	"pools[].labels": {
-		{"", func(f *file) { f.Pools[1].Labels = map[string]string{"tier": "2"} }, "change", "at boot, by pools[burst].labels.example.com/work_kind: frames -> nothing"},
-		{"", func(f *file) { f.Pools[0].Labels = map[string]string{"tier": "2"} }, "change", "at boot, by pools[agents].labels.tier: nothing -> 2"},
+		{"", func(f *file) { f.Pools[1].Labels = map[string]string{"tier": "2"} },
+			"change", "at boot, by pools[burst].labels.example.com/work_kind: frames -> nothing"},
+		{"", func(f *file) { f.Pools[0].Labels = map[string]string{"tier": "2"} },
+			"change", "at boot, by pools[agents].labels.tier: nothing -> 2"},
 	},
-	"pools[].taints": {{"", func(f *file) { f.Pools[1].Taints = nil }, "change", "at boot, by pools[burst].taints: dedicated=render:NoSchedule -> nothing"}},
+	"pools[].taints": {{"", func(f *file) { f.Pools[1].Taints = nil },
+		"change", "at boot, by pools[burst].taints: dedicated=render:NoSchedule -> nothing"}},
 	"pools[].image": {
-		{"", func(f *file) { f.Pools[0].Image = "a:b:c:latest" }, "refused", "pools[agents].image is a:b:c:latest, and the scale set has Canonical"},
+		{"", func(f *file) { f.Pools[0].Image = "a:b:c:latest" },
+			"refused", "pools[agents].image is a:b:c:latest, and the scale set has Canonical"},
 		{"", func(f *file) { f.Pools[0].Image = otherSKU }, "change", "imageReference.sku"},
 	},
-	"pools[].osDiskGiB":     {{"", func(f *file) { f.Pools[0].OSDiskGiB = 100 }, "change", "diskSizeGB"}},
-	"pools[].osDiskType":    {{"", func(f *file) { f.Pools[0].OSDiskType = "Premium_LRS" }, "refused", "pools[agents].osDiskType is Premium_LRS, and the scale set has StandardSSD_LRS; Azure"}},
+	"pools[].osDiskGiB": {{"", func(f *file) { f.Pools[0].OSDiskGiB = 100 }, "change", "diskSizeGB"}},
+	"pools[].osDiskType": {{"", func(f *file) { f.Pools[0].OSDiskType = "Premium_LRS" },
+		"refused", "pools[agents].osDiskType is Premium_LRS, and the scale set has StandardSSD_LRS; Azure"}},
 	"pools[].spot.maxPrice": {{"", func(f *file) { f.Pools[1].Spot = &clusterfile.Spot{MaxPrice: 1} }, "change", "maxPrice"}},
 	"pools[].spot": {
 		{"", func(f *file) { f.Pools[1].Spot = nil }, "stays", "pools[burst].spot is left out, and the scale set has it"},
-		{"", func(f *file) { f.Pools[0].Spot = &clusterfile.Spot{MaxPrice: -1} }, "refused", "pools[agents].spot is {}, and the scale set has nothing; Azure"},
+		{"", func(f *file) { f.Pools[0].Spot = &clusterfile.Spot{MaxPrice: -1} },
+			"refused", "pools[agents].spot is {}, and the scale set has nothing; Azure"},
 	},
 	"pools[].publicAddress": {
 		{"", func(f *file) { f.Pools[0].PublicAddress = true }, "change", "publicIPAddressConfiguration"},
 		{"public", func(f *file) { f.Pools[0].PublicAddress = false }, "change", "pools[agents].publicAddress: true -> false"},
 	},
 
-	"sluice.image":    {{"", func(f *file) { f.Sluice.Image = "registry.example/sluice:v0.2.0" }, "stays", "sluice.image is registry.example/sluice:v0.2.0, and the server was made with registry.example/sluice:v0.1.0"}},
+	"sluice.image": {{"", func(f *file) { f.Sluice.Image = "registry.example/sluice:v0.2.0" },
+		"stays", "sluice.image is registry.example/sluice:v0.2.0, and the server was made with registry.example/sluice:v0.1.0"}},
 	"sluice.settings": {{"", func(f *file) { f.Sluice.Settings = nil }, "stays", "sluice.settings.scale-down-unneeded-time is nothing"}},
 }
 
@@ -171,13 +194,16 @@ func TestEveryFieldThatDiffersIsShown(t *testing.T) {
 				if c.verb == "refused" && !strings.Contains(strings.Join(said, "\n"), c.says) || c.verb != "refused" && len(wrong) > 0 {
 					t.Errorf("check says wrong %q, stays %q, want %s %q", wrong, stays, c.verb, c.says)
 				}
+				if c.verb == "refused" && !strings.Contains(strings.Join(wrong, "\n"), "; Azure") {
+					return // sluice refuses it, and Azure would not
+				}
 				fresh, err := lifecycle.NewDoor(w.now)
 				w.must(err)
 				_, err = w.Up(t.Context(), fresh)
 				switch {
 				case c.verb != "refused":
 					w.must(err)
-				case strings.Contains(strings.Join(wrong, "\n"), "; Azure") && err == nil:
+				case err == nil:
 					t.Errorf("Azure does not refuse it: %q", wrong)
 				}
 				if c.verb != "refused" {

@@ -90,25 +90,19 @@ func fileOfRecord(ctx context.Context, c Cloud, group string) (text string, foun
 	}
 	slices.SortFunc(all, func(a, b named) int { return strings.Compare(b.Properties.Time, a.Properties.Time) })
 	for _, d := range all {
-		if text, err := fileIn(ctx, c, at+"/"+url.PathEscape(d.Name)); err != nil || text != "" {
-			return text, err == nil, err
+		var said struct {
+			Template struct {
+				Metadata map[string]any `json:"metadata"`
+			} `json:"template"`
+		}
+		if err := c.Post(ctx, at+"/"+url.PathEscape(d.Name)+"/exportTemplate", deploymentsVersion, nil, &said); err != nil {
+			return "", false, err
+		}
+		if text, ok := said.Template.Metadata[render.MetadataFile].(string); ok && text != "" {
+			return text, true, nil
 		}
 	}
 	return "", false, nil
-}
-
-// fileIn is the cluster file that the record of a deployment keeps; "" for none.
-func fileIn(ctx context.Context, c Cloud, deployment string) (string, error) {
-	var said struct {
-		Template struct {
-			Metadata map[string]any `json:"metadata"`
-		} `json:"template"`
-	}
-	if err := c.Post(ctx, deployment+"/exportTemplate", deploymentsVersion, nil, &said); err != nil {
-		return "", err
-	}
-	text, _ := said.Template.Metadata[render.MetadataFile].(string)
-	return text, nil
 }
 
 // estate is what a resource group holds, as far as a cluster file or a sentence about it goes.

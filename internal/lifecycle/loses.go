@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Loses is what a demolition takes, in words for the question to a person: which cluster, where, how many machines, and whether its data is among it.
+// Loses is what a demolition takes, for the question to a person: which cluster, where, how many machines, and whether its data goes.
 func (c *Cluster) Loses(ctx context.Context, d *Demolition) string {
 	machines := 0
 	for _, r := range d.Goes {
