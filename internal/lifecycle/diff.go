@@ -133,6 +133,9 @@ func (c *Cluster) wrong(ctx context.Context) (all []Change, err error) {
 	}
 	say := func(f Finding) {
 		if f.Wrong != "" {
+			if f.of.ID == "" {
+				f.of.ID = c.group(c.File.ResourceGroup)
+			}
 			all = append(all, Change{Resource: f.of, Verb: verbRefused, Fields: []string{f.Wrong, f.Remedy}})
 		}
 	}

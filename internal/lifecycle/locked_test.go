@@ -3,6 +3,7 @@ package lifecycle_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"sluice.dev/sluice/internal/azuresim"
 )
@@ -20,6 +21,7 @@ func TestALockIsFoundAndSaidOnce(t *testing.T) {
 	w.must(w.sim.Unlock("data", vault))
 	w.must(w.sim.Lock("keep", group, azuresim.CanNotDelete))
 	w.finds("lock keep (CanNotDelete) on "+group+" keeps sluice from removing machines", "az lock delete --ids "+group)
+	w.must(w.Wait(t.Context(), time.Minute)) // sluice's share of requests is used up by now
 	d, err := w.Demolish(t.Context())
 	w.must(err)
 	err = w.Down(t.Context(), d)
