@@ -262,10 +262,13 @@ func tellCost(out io.Writer, c *lifecycle.Cluster) {
 		_, _ = fmt.Fprintf(out, "what the machines cost is not known: there is no list price of their sizes in %s\n", c.File.Region)
 		return
 	}
-	_, _ = fmt.Fprintf(out, "machines cost %.0f USD a month with each pool at its min, at most %.0f (list prices; disks, addresses and traffic come on top)\n", cost.Least, cost.Most)
+	const prices = " (list prices; disks, addresses and traffic come on top)"
 	if len(cost.Unknown) > 0 {
-		_, _ = fmt.Fprintf(out, "not in these sums, since no price is known: %s\n", strings.Join(cost.Unknown, ", "))
+		_, _ = fmt.Fprintf(out, "machines cost at least %.0f USD a month with each pool at its min, at least %.0f at its max; no price is known of %s%s\n",
+			cost.Least, cost.Most, strings.Join(cost.Unknown, ", "), prices)
+		return
 	}
+	_, _ = fmt.Fprintf(out, "machines cost %.0f USD a month with each pool at its min, at most %.0f%s\n", cost.Least, cost.Most, prices)
 }
 
 // agreed asks the person at the terminal; without one only --yes agrees.
@@ -301,8 +304,8 @@ func clusterCheckCommand() *cobra.Command {
 		Use:   "check",
 		Short: "Show what Azure lacks for the cluster: rights, quota, sizes; nothing is written",
 		Long: `Check what a deployment of the cluster file needs: the subscription, your rights, resource providers, and each size in its zones. Also
-checked are the quota for the server and the min of each pool. Azure checks the template where the resource group is there. What
-differs of the server and "up" leaves is shown as stays. Nothing is written.
+checked are the quota for the server and the min of each pool. Azure checks the template where the resource group is there. Fields
+that differ and "up" leaves are shown as stays. Nothing is written.
 
 Exit code 0: nothing is wrong; 1: something is; 2: error.`,
 		Example: "  sluice cluster check\n  sluice cluster check --sign-in=az --subscription=00000000-0000-0000-0000-000000000000",
@@ -361,7 +364,7 @@ func clusterDiffCommand() *cobra.Command {
 		Use:   "diff",
 		Short: "Show what differs in Azure from cluster.yaml; nothing is written",
 		Long: `Ask Azure what a deployment of the cluster file would change now (what-if). Print each resource with the fields that change. Nothing is
-written. What differs and no deployment changes is shown as stays, and what Azure refuses to change as refused.
+written. What differs and "up" leaves is shown as stays, and what Azure or "up" refuses to change as refused.
 
 Exit code 0: nothing differs; 1: something does; 2: error.`,
 		Args: noArguments,
@@ -375,10 +378,7 @@ Exit code 0: nothing differs; 1: something does; 2: error.`,
 				return err
 			}
 			for _, one := range all {
-				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%-8s %s\n", one.Verb, report.Printable(one.String()))
-				for _, field := range one.Fields {
-					_, _ = fmt.Fprintf(cmd.OutOrStdout(), "         %s\n", report.Printable(field))
-				}
+				tellChange(cmd.OutOrStdout(), one)
 			}
 			if len(all) > 0 {
 				return exit(exitActs)
@@ -389,6 +389,14 @@ Exit code 0: nothing differs; 1: something does; 2: error.`,
 	}
 	b.add(cmd)
 	return cmd
+}
+
+// tellChange prints a resource, and below it its fields.
+func tellChange(out io.Writer, one lifecycle.Change) {
+	_, _ = fmt.Fprintf(out, "%-8s %s\n", one.Verb, report.Printable(one.String()))
+	for _, field := range one.Fields {
+		_, _ = fmt.Fprintf(out, "         %s\n", report.Printable(field))
+	}
 }
 
 func clusterDownCommand() *cobra.Command {
@@ -435,12 +443,16 @@ Exit code 0: it is gone; 1: nobody agreed; 2: error. It may be called again.`,
 			if d.Keeps != "" {
 				_, _ = fmt.Fprintf(out, "stays    resource group %s with all storage\n", d.Keeps)
 			}
-			if ok, err := agreed(cmd, yes, fmt.Sprintf("Delete these %d resources?", len(d.Goes))); err != nil {
+			if ok, err := agreed(cmd, yes, fmt.Sprintf("Delete %s?", c.Loses(cmd.Context(), &d))); err != nil {
 				return err
 			} else if !ok {
 				return exit(exitActs)
 			}
-			return interrupted(cmd.Context(), c.Down(cmd.Context(), d), "what was asked for goes on in Azure; run the command again to delete the rest")
+			if err := interrupted(cmd.Context(), c.Down(cmd.Context(), d), "what was asked for goes on in Azure; run the command again to delete the rest"); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(out, "cluster %s is deleted\n", c.File.Name)
+			return err
 		},
 	}
 	b.add(cmd)

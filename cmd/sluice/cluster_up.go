@@ -96,12 +96,45 @@ func (u *riser) run() error {
 			return exit(exitActs)
 		}
 	}
-	if ok, err := agreed(u.cmd, u.yes, "Make cluster "+c.File.Name+" in resource group "+c.File.ResourceGroup+"?"); err != nil {
+	question, err := u.announce()
+	if err != nil {
+		return err
+	}
+	if ok, err := agreed(u.cmd, u.yes, question); err != nil {
 		return err
 	} else if !ok {
 		return exit(exitActs)
 	}
 	return u.up()
+}
+
+// announce says what up changes of a cluster that is there, and gives the question to a person.
+func (u *riser) announce() (question string, err error) {
+	where := fmt.Sprintf("cluster %s in resource group %s of subscription %s", u.File.Name, u.File.ResourceGroup, u.Cloud.Subscription())
+	there, well, err := u.Made(u.cmd.Context())
+	if err != nil || !there {
+		return "Make " + where + "?", err
+	}
+	all, err := u.Diff(u.cmd.Context())
+	if err != nil { // who deploys need not have the right to ask what would change
+		u.say("what changes is not known: %s", report.Printable(err.Error()))
+		return "Change " + where + " to what " + u.path + " says?", nil
+	}
+	news := map[string]bool{}
+	for _, one := range all {
+		if one.Changes() {
+			news[strings.ToLower(one.ID)] = true
+			tellChange(u.cmd.OutOrStdout(), one)
+		}
+	}
+	if well { // else more may be missing than Azure says
+		u.News = news
+	}
+	if len(news) == 0 {
+		u.say("Azure has all that %s says", u.path)
+		return "Deploy " + where + " again?", nil
+	}
+	return "Change " + where + " so?", nil
 }
 
 // headline begins a kubeconfig that up has written for this cluster: only such a file is written over.
@@ -154,6 +187,8 @@ func (u *riser) up() error {
 	door, err := u.Up(u.cmd.Context(), fresh)
 	if u.cmd.Context().Err() != nil {
 		return interrupted(u.cmd.Context(), err, goesOn)
+	} else if lifecycle.Unanswered(err) {
+		return fmt.Errorf("%w; run the command again: it follows what Azure has accepted", err)
 	} else if err != nil {
 		return fmt.Errorf("%w; correct what it names and run the command again", err)
 	}

@@ -180,7 +180,7 @@ func TestACheckSaysWhatItLeavesOpen(t *testing.T) {
 	check("later    resource group render is not there yet: Azure checks the template when up has made it\n", "template are right")
 	u.wait = 0
 	must(t, u.up())
-	check("14 checks: rights, providers, sizes, quota and template are right\n", "stays")
+	check("15 checks: rights, providers, sizes, quota and template are right\n", "stays")
 	u.File.Server.Size = "Standard_D4s_v5"
 	check("stays    server.size is Standard_D4s_v5, and the machine has Standard_D2s_v5: up leaves", "wrong")
 }
@@ -194,6 +194,39 @@ func TestACostThatIsNotKnownIsNotNothing(t *testing.T) {
 	if want := "what the machines cost is not known: there is no list price of their sizes in nowhere\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
+	var more pen
+	u.File.Region, u.File.Pools[0].Size = "westeurope", "Standard_ND96asr_v4"
+	tellCost(&more, u.Cluster)
+	if said := more.String(); !strings.Contains(said, "machines cost at least ") || strings.Contains(said, "at most") || !strings.Contains(said, "no price is known of pool agents") {
+		t.Errorf("with a pool of unknown price: %q", said)
+	}
+}
+
+// TestUpSaysWhatItChangesBeforeItAsks calls up for the first time, without a change, and with one.
+func TestUpSaysWhatItChangesBeforeItAsks(t *testing.T) {
+	u, out := rising(t)
+	u.wait = 0
+	step := func(asks, tells string, never ...string) {
+		t.Helper()
+		before := out.String()
+		question, err := u.announce()
+		must(t, err)
+		must(t, u.up())
+		said := strings.TrimPrefix(out.String(), before)
+		if !strings.HasPrefix(question, asks) || !strings.Contains(said, tells) {
+			t.Errorf("asks %q, want %q; says %q\n%s", question, asks, tells, said)
+		}
+		for _, word := range never {
+			if strings.Contains(said, word) {
+				t.Errorf("says %q:\n%s", word, said)
+			}
+		}
+	}
+	const where = "cluster render in resource group render of subscription " + subscription
+	step("Make "+where+"?", "virtualMachineScaleSets render-agents is ready", "change ")
+	step("Deploy "+where+" again?", "other resources are as the file says", " is ready")
+	u.File.Pools[0].Max = 12
+	step("Change "+where+" so?", "change   virtualMachineScaleSets render-agents\n         tags.max: \"10\" -> \"12\"\n", "disks render-server-data is ready")
 }
 
 // TestAFolderThatCannotKeepTheKubeconfigIsToldBefore has a folder where no file can be made.

@@ -175,6 +175,7 @@ type subject struct {
 	location string   // of the group, such as "westeurope"
 	zones    []string // of the group, such as "1"; none when it is regional
 	spot     bool
+	person   bool // a person asks, and not sluice with its role
 }
 
 // subject is what an answer about the group is about, as far as it was read. state.mu is not held.
@@ -245,6 +246,9 @@ func (a answer) sentence(kind cloud.Kind, about subject) string {
 	case kind == cloud.Unauthorized:
 		if missing := a.rights(); missing != "" {
 			action, _, _ := strings.Cut(missing, " ")
+			if about.person {
+				return fmt.Sprintf("the identity may not perform %s: give it a role that has this, such as %s, at that scope", missing, roleOfPersons(action))
+			}
 			return fmt.Sprintf("the identity may not perform %s: give it sluice's role (%s), or another one with that action, at that scope", missing, RoleFor(action))
 		}
 	}

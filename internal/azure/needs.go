@@ -57,6 +57,14 @@ func RoleFor(action string) string {
 	return "deploy/azure-role.json"
 }
 
+// roleOfPersons is the role of Azure's own by which people make and delete what the action is of: sluice's roles have what sluice itself does.
+func roleOfPersons(action string) string {
+	if strings.HasPrefix(strings.ToLower(action), "microsoft.authorization/") && !strings.HasSuffix(strings.ToLower(action), "/read") {
+		return "User Access Administrator"
+	}
+	return "Contributor"
+}
+
 // Needs are the actions without which the groups read so far cannot be managed, sorted. Actions at other resources that a write of a group's own
 // model asks for, such as joining its subnet, are not known here.
 func (p *Provider) Needs() []string {

@@ -41,7 +41,7 @@ func NewResources(ctx context.Context, options Options) (*Resources, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.about = func(cluster.GroupID) subject { return subject{} }
+	c.about = func(cluster.GroupID) subject { return subject{person: true} }
 	bare, err := o.pipeline(nil, c.tokens)
 	if err != nil {
 		return nil, err

@@ -240,7 +240,7 @@ func TestTheDocumentShowsWhatTheMachineWasMadeFrom(t *testing.T) {
 	a.agents(0, func(ss *azuresim.ScaleSet) { ss.Size = "Standard_D2s_v3" })
 	if resp, body := a.wire("PATCH", setPath+version, `{"sku":{"capacity":1},"properties":{"virtualMachineProfile":{
 		"networkProfile":{"networkInterfaceConfigurations":[{"properties":{"ipConfigurations":[{"properties":{"loadBalancerBackendAddressPools":[{"id":"/p"}]}}]}}]},
-		"storageProfile":{"imageReference":{"publisher":"Debian","sku":"13"},"osDisk":{"diskSizeGB":64}},"osProfile":{"adminUsername":"ops"}}}}`); resp.StatusCode != http.StatusOK {
+		"storageProfile":{"imageReference":{"sku":"13"},"osDisk":{"diskSizeGB":64}},"osProfile":{"adminUsername":"ops"}}}}`); resp.StatusCode != http.StatusOK {
 		t.Fatal(body)
 	}
 	leafOf := func(path string) string {
@@ -248,7 +248,7 @@ func TestTheDocumentShowsWhatTheMachineWasMadeFrom(t *testing.T) {
 		return body
 	}
 	for path, want := range map[string]string{
-		"azEnvironment": "AzureStackCloud", "publisher": "Debian", "storageProfile/imageReference/sku": "13", "storageProfile/osDisk/diskSizeGB": "64",
+		"azEnvironment": "AzureStackCloud", "publisher": "Canonical", "storageProfile/imageReference/sku": "13", "storageProfile/osDisk/diskSizeGB": "64",
 		"storageProfile/resourceDisk/size": "16384", "osProfile/adminUsername": "ops", "physicalZone": "westeurope-az1", "virtualMachineScaleSet/id": setPath,
 	} {
 		if got := leafOf(path); got != want {

@@ -1,8 +1,10 @@
 package azuresim
 
 import (
+	"cmp"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -35,7 +37,40 @@ func (ss *scaleSet) checkModel(before map[string]any, capacity int) *problem {
 	case single(before) == false && single(ss.model) == true:
 		return fail(http.StatusConflict, "PropertyChangeNotAllowed", "Changing property 'singlePlacementGroup' from false to true is not allowed.").target("singlePlacementGroup")
 	}
+	if fixed := ss.changesFixed(before); fixed != "" {
+		return fail(http.StatusConflict, "PropertyChangeNotAllowed", "Changing property '%s' is not allowed.", fixed).target(fixed)
+	}
 	return ss.checkCapacity(capacity)
+}
+
+// createTime are properties that only the first write of a scale set says (MicrosoftDocs/azure-docs,
+// virtual-machine-scale-sets-upgrade-scale-set.md; of mode and priority it is assumed).
+var createTime = [][]string{
+	{"properties", "orchestrationMode"},
+	{"properties", "virtualMachineProfile", "priority"},
+	{"properties", "virtualMachineProfile", "storageProfile", "imageReference", "publisher"},
+	{"properties", "virtualMachineProfile", "storageProfile", "imageReference", "offer"},
+	{"properties", "virtualMachineProfile", "storageProfile", "osDisk", "managedDisk", "storageAccountType"},
+}
+
+// changesFixed is the first property that a write has changed and may not; "" for none. Zones may be added to those that the set has
+// (hashicorp/terraform-provider-azurerm, pull request 27288).
+func (ss *scaleSet) changesFixed(before map[string]any) string {
+	for _, path := range createTime {
+		was, is := text(before, path...), ss.text(path...)
+		if path[len(path)-1] == "priority" {
+			was, is = cmp.Or(was, "Regular"), cmp.Or(is, "Regular")
+		}
+		if was != "" && is != "" && !strings.EqualFold(was, is) {
+			return strings.Join(path[1:], ".")
+		}
+	}
+	for _, zone := range texts(before["zones"]) {
+		if !slices.Contains(ss.zones(), zone) {
+			return "zones"
+		}
+	}
+	return ""
 }
 
 // overprovisioned is the share of extra instances of a growth.

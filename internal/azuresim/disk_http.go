@@ -3,6 +3,8 @@ package azuresim
 import (
 	"net/http"
 	"slices"
+	"strings"
+	"time"
 )
 
 const disksType = "disks"
@@ -59,6 +61,10 @@ func putDisk(q *request) answer {
 		r := q.named()
 		r.location = location
 		d = q.server.addDisk(r, diskModel("Premium_LRS", "Empty", 0, ""), q.now)
+		d.rewrite(w)
+	}
+	if p := d.refuse(w, true, q.now); p != nil {
+		return p.answer()
 	}
 	d.rewrite(w)
 	return q.async(answer{status: http.StatusOK, body: d.wire(q.now)}, q.server.launch(diskKind, d.location, q.now, operation{single: true}))
@@ -74,8 +80,34 @@ func patchDisk(q *request) answer {
 	if p := q.decode(&w); p != nil {
 		return p.answer()
 	}
+	if p := d.refuse(w, false, q.now); p != nil {
+		return p.answer()
+	}
 	d.rewrite(w)
 	return q.async(answer{status: http.StatusOK, body: d.wire(q.now)}, q.server.launch(diskKind, d.location, q.now, operation{single: true}))
+}
+
+// refuse is what Azure changes of no disk: it gets no smaller (MicrosoftDocs/azure-docs, pull request 57951), and leaves no zone
+// (hashicorp/terraform-provider-azurerm, issue 16059). Its type is changed while no machine that runs has it; that answer's words are assumed.
+func (d *disk) refuse(w map[string]any, whole bool, now time.Time) *problem {
+	size := func(model map[string]any) float64 {
+		n, _ := plainJSON(dig(model, "properties", "diskSizeGB")).(float64)
+		return n
+	}
+	is, has := text(w, "sku", "name"), text(d.model, "sku", "name")
+	switch zones := texts(w["zones"]); {
+	case size(w) > 0 && size(w) < size(d.model):
+		return bad("BadRequest",
+			"The disk/snapshot resource with id %s cannot be resized down. Reducing disk/snapshot size is not supported in Azure to prevent data loss. If you do need to reduce the size of the disk, please create new snapshot/disks with the appropriate size. More information is available at https://aka.ms/AzureDisksFAQ",
+			d.id())
+	case (whole || w["zones"] != nil) && !slices.Equal(zones, d.zones()):
+		return bad("BadRequest", "Availability zone must not be changed on existing resource '%s'. Existing zone is '%s', requested zone is '%s'.",
+			d.resource.name, strings.Join(d.zones(), ","), strings.Join(zones, ","))
+	case is != "" && has != "" && !strings.EqualFold(is, has) && d.holder != nil && d.holder.powerState(now) != "deallocated":
+		return fail(http.StatusConflict, "OperationNotAllowed",
+			"Cannot change the sku of disk %s from %s to %s while it is attached to running VM %s.", d.resource.name, has, is, d.holder.id())
+	}
+	return nil
 }
 
 // rewrite takes over what a write says of what a writer may say.

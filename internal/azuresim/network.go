@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 )
@@ -190,7 +191,7 @@ func (q *request) refuseNetwork(kind, id string, model map[string]any) *problem 
 			return p
 		}
 	}
-	var refusal *problem
+	refusal := q.refuseRanges(kind, id, model)
 	each := func(key, wanted string) {
 		lower := strings.ToLower(wanted)
 		switch {
@@ -207,6 +208,52 @@ func (q *request) refuseNetwork(kind, id string, model map[string]any) *problem 
 	}
 	eachReference(model["properties"], "", each)
 	return refusal
+}
+
+// refuseRanges is what Azure would not write of a network's ranges: a subnet outside of it (MicrosoftDocs/azure-docs, pull request 123869),
+// and another range of a subnet that is used (hashicorp/terraform-provider-azurerm, issue 11211).
+func (q *request) refuseRanges(kind, id string, model map[string]any) *problem {
+	if !strings.EqualFold(kind, "Microsoft.Network/virtualNetworks") {
+		return nil
+	}
+	there := map[string][]string{}
+	if o := find(q.server.opaques, id); o != nil {
+		for _, item := range asList(dig(o.model, "properties", "subnets")) {
+			there[strings.ToLower(text(item, "name"))] = subnetPrefixes(item)
+		}
+	}
+	spaces := texts(dig(model, "properties", "addressSpace", "addressPrefixes"))
+	for _, item := range asList(dig(model, "properties", "subnets")) {
+		name, prefixes := text(item, "name"), subnetPrefixes(item)
+		for _, p := range prefixes {
+			if len(spaces) > 0 && !slices.ContainsFunc(spaces, func(space string) bool { return rangeHolds(space, p) }) {
+				return bad("NetcfgSubnetRangeOutsideVnet", "Subnet '%s' is not valid because its IP address range is outside the IP address range of virtual network '%s'.",
+					name, id[strings.LastIndexByte(id, '/')+1:])
+			}
+		}
+		for _, p := range there[strings.ToLower(name)] {
+			if !slices.Contains(prefixes, p) && q.server.user(id+"/subnets/"+name, q) != "" {
+				return bad("InUsePrefixCannotBeDeleted", "IpPrefix %s on Subnet %s has active allocations and cannot be deleted.", p, name)
+			}
+		}
+	}
+	return nil
+}
+
+// subnetPrefixes are the ranges of a subnet as it was written.
+func subnetPrefixes(subnet any) []string {
+	all := texts(dig(subnet, "properties", "addressPrefixes"))
+	if one := text(subnet, "properties", "addressPrefix"); one != "" {
+		all = append(all, one)
+	}
+	return all
+}
+
+// rangeHolds says whether a range has another in it; of what is no range it is not known, and true.
+func rangeHolds(outer, inner string) bool {
+	out, bad := netip.ParsePrefix(outer)
+	in, worse := netip.ParsePrefix(inner)
+	return bad != nil || worse != nil || out.Bits() <= in.Bits() && out.Contains(in.Addr())
 }
 
 // partName is a list of parts as it is spelled; "" for none.

@@ -77,6 +77,9 @@ func (d *decoder) document(text []byte) (*yaml.Node, bool) {
 		return fail(0, "the file is empty", "write one with sluice cluster init")
 	case err != nil:
 		line, what := position(err)
+		if at := tabbed(text, line); at > 0 {
+			return fail(at, "a tab indents the line, which YAML does not allow", "indent it by spaces")
+		}
 		return fail(line, "the file is no YAML: "+what, "mend it there or in the line before")
 	}
 	if err := reader.Decode(&more); !errors.Is(err, io.EOF) {
@@ -86,6 +89,17 @@ func (d *decoder) document(text []byte) (*yaml.Node, bool) {
 		return fail(1, "the file is no mapping of fields", "write one with sluice cluster init")
 	}
 	return root.Content[0], true
+}
+
+// tabbed is the line about which the YAML reader complains, or the next one, if a tab indents it; 0 for neither.
+func tabbed(text []byte, line int) int {
+	lines := strings.Split(string(text), "\n")
+	for n := max(line, 1); n <= min(line+1, len(lines)); n++ {
+		if bare := strings.TrimLeft(lines[n-1], " \t"); strings.Contains(lines[n-1][:len(lines[n-1])-len(bare)], "\t") {
+			return n
+		}
+	}
+	return 0
 }
 
 var atLine = regexp.MustCompile(`^line (\d+): `)
@@ -149,6 +163,9 @@ func (d *decoder) value(v reflect.Value, n *yaml.Node, path string) {
 		return
 	}
 	if n.Tag == "!!null" {
+		if v.Kind() == reflect.Pointer { // such as spot: that it is there says something, and a value that was lost would say the opposite
+			d.wrong(path, "give {}, or leave it out", "is empty")
+		}
 		return
 	}
 	switch v.Kind() {

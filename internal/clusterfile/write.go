@@ -68,7 +68,11 @@ func node(v reflect.Value) *yaml.Node {
 	case reflect.Int:
 		return scalar("!!int", strconv.FormatInt(v.Int(), 10))
 	case reflect.Float64:
-		return scalar("!!float", strconv.FormatFloat(v.Float(), 'g', -1, 64))
+		text := strconv.FormatFloat(v.Float(), 'g', -1, 64)
+		if _, err := strconv.Atoi(text); err == nil {
+			return scalar("!!int", text) // else it is written with its tag
+		}
+		return scalar("!!float", text)
 	}
 	if v.String() == "" {
 		return nil

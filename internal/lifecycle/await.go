@@ -22,6 +22,7 @@ const (
 const (
 	askPause     = 15 * time.Second // between two run commands: each takes Azure some seconds
 	nodesPause   = 5 * time.Second  // between two looks at the API server
+	leastAsked   = 5 * time.Second  // how long an answer is waited for, however little time is left
 	mostExamined = 3                // machines of a pool whose consoles are read: they are alike
 	mostNamed    = 10               // nodes that are told one by one when they are Ready at the first look
 )
@@ -84,12 +85,18 @@ func (w *wait) server(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	w.once("the server is asked by run command, which answers within minutes")
 	for {
-		s, err := w.askServer(ctx, to.pem)
+		asking, done := context.WithTimeout(ctx, max(w.how.For-w.how.Now().Sub(w.began), leastAsked))
+		s, err := w.askServer(asking, to.pem)
+		late := asking.Err() != nil
+		done()
 		problem := ""
 		switch {
 		case errors.Is(err, ErrRunCommand) || ctx.Err() != nil:
 			return err
+		case late && err != nil:
+			problem = "the server has not answered the run command: is its machine running?"
 		case err != nil:
 			problem = "the server answers no run command yet: " + err.Error()
 		case s.ready && len(s.sealed) > 0:

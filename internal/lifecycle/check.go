@@ -20,13 +20,15 @@ type Finding struct {
 	Wrong  string // one sentence; "" when nothing is wrong
 	Remedy string // one sentence
 
+	of Resource // what is wrong; "" where it is not one resource
+
 	Stays   string // one sentence on what differs from the file and is left so; nothing is wrong about it
 	Skipped string // one sentence on why it was not looked at; "" when it was
 }
 
 // Check looks at what a deployment of the file needs, before anything is made: whether the subscription answers to these credentials,
-// whether a name is taken by what the file did not make, the region, a subnet that is given, what a deployment cannot change of the
-// server, the rights, the resource providers, each size in its zones, the quota for the server and each pool's min, and at last Azure's
+// whether a name is taken by what the file did not make, the region, a subnet that is given, what a deployment cannot change of what
+// is there, the rights, the resource providers, each size in its zones, the quota for the server and each pool's min, and at last Azure's
 // own word on the template. It calls told after each check. A check whose ground is missing is not made. An error is what could not be
 // asked.
 func (c *Cluster) Check(ctx context.Context, told func(Finding)) (ok bool, err error) {
@@ -59,7 +61,7 @@ func (c *Cluster) Check(ctx context.Context, told func(Finding)) (ok bool, err e
 		return false, err
 	}
 	checks := []func(context.Context, []wanted, func(Finding)) error{
-		c.checkNames, c.checkPlace, c.checkSubnet, c.checkServer, c.checkRights, c.checkProviders,
+		c.checkNames, c.checkPlace, c.checkSubnet, c.checkFields, c.checkLocks, c.checkRights, c.checkProviders,
 	}
 	if there, err := c.checkRegion(ctx, say); err != nil {
 		return false, err

@@ -1,11 +1,14 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"sluice.dev/sluice/internal/render"
 )
 
 // Change is what the file would change of one resource.
@@ -19,6 +22,11 @@ type Change struct {
 
 func (ch Change) String() string { return says(ch.Resource, ch.role) }
 
+// Changes says whether up would write the resource.
+func (ch Change) Changes() bool {
+	return ch.Verb == verbCreate || ch.Verb == verbChange || ch.Verb == verbUnknown && !strings.EqualFold(ch.Kind(), "Microsoft.Resources/deployments")
+}
+
 // Diff asks Azure what a deployment of the file would change now. Nothing is written.
 func (c *Cluster) Diff(ctx context.Context) ([]Change, error) {
 	now, err := c.look(ctx)
@@ -27,6 +35,18 @@ func (c *Cluster) Diff(ctx context.Context) ([]Change, error) {
 	}
 	if !now.group {
 		return nil, fmt.Errorf("resource group %s is not there: \"sluice cluster up\" makes it", c.File.ResourceGroup)
+	}
+	all, err := c.wrong(ctx)
+	if err != nil {
+		return nil, err
+	}
+	taken := map[string]bool{} // by others: up refuses, and writes nothing
+	for _, one := range all {
+		taken[strings.ToLower(one.ID)] = true
+	}
+	more, m, err := c.differences(ctx)
+	if err != nil {
+		return nil, err
 	}
 	body, err := c.body(parameters(orZero(now.fingerprint), "", now.missing))
 	if err != nil {
@@ -49,7 +69,6 @@ func (c *Cluster) Diff(ctx context.Context) ([]Change, error) {
 	if said.Error != nil {
 		return nil, said.Error.leaf()
 	}
-	var all []Change
 	for _, ch := range said.Properties.Changes {
 		one := Change{Resource: Resource{ch.ID}}
 		if one.isRight() {
@@ -57,58 +76,116 @@ func (c *Cluster) Diff(ctx context.Context) ([]Change, error) {
 		}
 		switch ch.Type {
 		case "Create":
-			one.Verb = "create"
+			one.Verb = verbCreate
 		case "Modify":
-			one.Verb, one.Fields = "change", fields("", ch.Delta)
+			one.Verb, one.Fields = verbChange, fields("", ch.Delta)
+			for n, f := range one.Fields {
+				if strings.HasPrefix(f, "tags."+render.ModelTag+":") {
+					one.Fields[n] = c.toldAtBoot(one.Resource, m)
+				}
+			}
 		case "NoChange", "Ignore":
 			continue
 		default: // Deploy, Unsupported: Azure deploys it and does not say what changes
-			one.Verb = "unknown"
+			one.Verb = verbUnknown
 		}
-		all = append(all, one)
+		nested := strings.EqualFold(one.Kind(), "Microsoft.Resources/deployments") // what-if looks into none that waits for the server's identity
+		if !taken[strings.ToLower(ch.ID)] && !(nested && one.Verb == verbUnknown) {
+			all = append(all, one)
+		}
 	}
-	more, err := c.staying(ctx)
+	staying, err := c.staying(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, more...)
-	slices.SortFunc(all, func(a, b Change) int { return strings.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID)) })
+	for _, d := range append(more, staying...) {
+		one := Change{Resource: d.of, Verb: d.verb}
+		for _, line := range []string{d.says, d.remedy} {
+			if line != "" {
+				one.Fields = append(one.Fields, line)
+			}
+		}
+		all = append(all, one)
+	}
+	return gathered(all), nil
+}
+
+// gathered has what is said of a resource with one verb in one place.
+func gathered(all []Change) (out []Change) {
+	slices.SortStableFunc(all, func(a, b Change) int {
+		return cmp.Or(strings.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID)), strings.Compare(a.Verb, b.Verb))
+	})
+	for _, one := range all {
+		if n := len(out) - 1; n >= 0 && strings.EqualFold(out[n].ID, one.ID) && out[n].Verb == one.Verb {
+			out[n].Fields = append(out[n].Fields, one.Fields...)
+			continue
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// wrong is what up refuses before it asks Azure: names that others have, and another region.
+func (c *Cluster) wrong(ctx context.Context) (all []Change, err error) {
+	resources, err := c.wanted()
+	if err != nil {
+		return nil, err
+	}
+	say := func(f Finding) {
+		if f.Wrong != "" {
+			if f.of.ID == "" {
+				f.of.ID = c.group(c.File.ResourceGroup)
+			}
+			all = append(all, Change{Resource: f.of, Verb: verbRefused, Fields: []string{f.Wrong, f.Remedy}})
+		}
+	}
+	for _, check := range []func(context.Context, []wanted, func(Finding)) error{c.checkNames, c.checkPlace} {
+		if err := check(ctx, resources, say); err != nil {
+			return nil, err
+		}
+	}
 	return all, nil
 }
 
-// staying is what differs and no deployment changes: fields of the server, and scale sets of pools that the file has not.
-func (c *Cluster) staying(ctx context.Context) (all []Change, err error) {
+// staying is what the file has no more and no deployment deletes, and an up that has not ended well.
+func (c *Cluster) staying(ctx context.Context, m memory) (all []difference, err error) {
+	if m.state != "" && m.state != "Succeeded" {
+		says := "the last up is " + m.state + ": fields that it changed are not known; run sluice cluster up"
+		all = append(all, difference{of: Resource{c.deployment()}, verb: verbUnknown, says: says})
+	}
 	resources, err := c.listing(ctx)
 	if err != nil {
 		return nil, err
 	}
-	pools := map[string]bool{}
-	for i := range c.File.Pools {
-		pools[strings.ToLower(c.File.ScaleSet(&c.File.Pools[i]))] = true
-	}
-	for _, r := range resources {
-		about := Resource{r.ID}
-		if !c.ours(r) {
-			continue
-		}
-		if name, is := strings.CutPrefix(about.Name(), c.File.Name+"-"); is && !pools[strings.ToLower(about.Name())] &&
-			strings.EqualFold(about.Kind(), "Microsoft.Compute/virtualMachineScaleSets") {
-			why := "the file has no pool " + name + ": sluice cluster pool remove " + name + " --yes empties and deletes it"
-			all = append(all, Change{Resource: about, Verb: "stays", Fields: []string{why}})
-		}
-	}
-	server, err := c.fixedFields(ctx)
+	wants, err := c.wanted()
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range server {
-		one := Change{Resource: f.of, Verb: "stays", Fields: []string{f.says}}
-		if f.remedy != "" {
-			one.Verb, one.Fields = "refused", append(one.Fields, f.remedy)
+	made := map[string]bool{}
+	for _, w := range wants {
+		made[nameKey(w.Kind, w.Name)] = true
+	}
+	for _, r := range resources {
+		about := Resource{r.ID}
+		name, is := strings.CutPrefix(about.Name(), c.File.Name+"-")
+		switch {
+		case !c.ours(r) || made[nameKey(about.Kind(), about.Name())]:
+		case is && strings.EqualFold(about.Kind(), "Microsoft.Compute/virtualMachineScaleSets"):
+			says := "the file has no pool " + name + ": sluice cluster pool remove " + name + " --yes empties and deletes it"
+			all = append(all, difference{of: about, verb: verbStays, says: says})
+		case slices.Contains([]string{c.File.Name, c.File.ServerName(), c.File.Name + "-out"}, about.Name()) &&
+			slices.Contains(unasked, strings.ToLower(about.Kind())):
+			says := "the file asks for it no more: up leaves it, and sluice cluster down deletes it"
+			all = append(all, difference{of: about, verb: verbStays, says: says})
 		}
-		all = append(all, one)
 	}
 	return all, nil
+}
+
+// unasked are kinds of which a changed file may ask for none any more.
+var unasked = []string{
+	"microsoft.network/publicipaddresses", "microsoft.network/natgateways", "microsoft.network/virtualnetworks",
+	"microsoft.managedidentity/userassignedidentities",
 }
 
 // property is a changed property as what-if nests it.

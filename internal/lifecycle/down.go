@@ -300,7 +300,7 @@ func (c *Cluster) Down(ctx context.Context, d Demolition) error {
 		}
 		if len(again) == len(left) || round == mostRounds || !slices.ContainsFunc(failed, usedStill) {
 			if len(failed) > 0 {
-				return errors.Join(failed...)
+				return summed(failed)
 			}
 			break
 		}

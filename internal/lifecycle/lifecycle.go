@@ -67,6 +67,8 @@ type Cluster struct {
 	Wait func(context.Context, time.Duration) error
 	// Say is told each step as it ends, one sentence.
 	Say func(string)
+	// News are resources, by their ids in lower case, that are told one by one as they are ready; the others are counted. nil: all are told.
+	News map[string]bool
 }
 
 // pause is the time between two looks at a deployment.

@@ -119,7 +119,7 @@ func (c *Cluster) checkPlace(ctx context.Context, resources []wanted, say func(F
 			continue
 		}
 		say(Finding{
-			Check: "region", Wrong: fmt.Sprintf("%s is in %s, and the file says %s", about, at, c.File.Region),
+			of: about, Check: "region", Wrong: fmt.Sprintf("%s is in %s, and the file says %s", about, at, c.File.Region),
 			Remedy: "a cluster does not move: set region to " + at + ", or take another name for a new cluster",
 		})
 		return nil

@@ -14,13 +14,13 @@ import (
 // cannot be anybody else's: a group that has another cluster is refused.
 func (c *Cluster) checkNames(ctx context.Context, resources []wanted, say func(Finding)) error {
 	wrong := 0
-	refuse := func(what string, tags map[string]string, remedy string) {
+	refuse := func(of Resource, what string, tags map[string]string, remedy string) {
 		wrong++
 		owner := "was not made by this file"
 		if other := tags[render.ClusterTag]; other != "" {
 			owner = "is of cluster " + other
 		}
-		say(Finding{Check: "names", Wrong: what + " is there already and " + owner, Remedy: remedy})
+		say(Finding{of: of, Check: "names", Wrong: what + " is there already and " + owner, Remedy: remedy})
 	}
 	held := map[string]map[string]listed{} // by group, what is there by kind and name
 	for _, w := range resources {
@@ -42,7 +42,7 @@ func (c *Cluster) checkNames(ctx context.Context, resources []wanted, say func(F
 			}
 		}
 		if r, there := held[group][nameKey(w.Kind, w.Name)]; there && !c.ours(r) {
-			refuse(Resource{r.ID}.String()+" in resource group "+group, r.Tags,
+			refuse(Resource{r.ID}, Resource{r.ID}.String()+" in resource group "+group, r.Tags,
 				"choose another name; only if up may overwrite it, tag it "+render.ClusterTag+"="+c.File.Name)
 		}
 	}
@@ -53,7 +53,7 @@ func (c *Cluster) checkNames(ctx context.Context, resources []wanted, say func(F
 	if found, err := c.Cloud.Get(ctx, c.deployment(), deploymentsVersion, &r); err != nil {
 		return err
 	} else if found && !r.ours() {
-		refuse("deployment "+c.File.Name+" in resource group "+c.File.ResourceGroup, nil, "choose another name for the cluster")
+		refuse(Resource{c.deployment()}, "deployment "+c.File.Name+" in resource group "+c.File.ResourceGroup, nil, "choose another name for the cluster")
 	}
 	all, err := c.listingOf(ctx, c.File.ResourceGroup)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *Cluster) neighbor(all []listed) string {
 func nameKey(kind, name string) string { return strings.ToLower(kind + " " + name) }
 
 // checkAddress looks whether another interface of the cluster's group has the server's address in the given subnet.
-func (c *Cluster) checkAddress(ctx context.Context, refuse func(what string, tags map[string]string, remedy string)) error {
+func (c *Cluster) checkAddress(ctx context.Context, refuse func(of Resource, what string, tags map[string]string, remedy string)) error {
 	if c.File.Network.SubnetID == "" {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (c *Cluster) checkAddress(ctx context.Context, refuse func(what string, tag
 		}
 		for _, ip := range objects(nic.body, "properties.ipConfigurations") {
 			if strings.EqualFold(text(ip, "properties.subnet.id"), c.File.Network.SubnetID) && text(ip, "properties.privateIPAddress") == c.File.Server.Address {
-				refuse(fmt.Sprintf("server.address %s of %s", c.File.Server.Address, nic), nic.tags, "give server.address another one")
+				refuse(nic.Resource, fmt.Sprintf("server.address %s of %s", c.File.Server.Address, nic), nic.tags, "give server.address another one")
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"strings"
 	"time"
 
 	"sluice.dev/sluice/internal/render"
@@ -127,24 +128,9 @@ func (c *Cluster) Up(ctx context.Context, fresh Door) (Door, error) {
 			return Door{}, err
 		}
 	}
-	now, err := c.look(ctx)
+	door, err := c.send(ctx, fresh, before)
 	if err != nil {
 		return Door{}, err
-	}
-	door := Door{Fingerprint: now.fingerprint}
-	switch {
-	case door.Fingerprint != "":
-	case now.secret && before != "":
-		door.Fingerprint = before // of a deployment that failed: pools that it made go by it
-	default:
-		door = fresh
-	}
-	body, err := c.body(parameters(door.Fingerprint, door.PEM, now.missing))
-	if err != nil {
-		return Door{}, err
-	}
-	if err := c.Cloud.Put(ctx, c.deployment(), deploymentsVersion, body); err != nil {
-		return Door{}, fmt.Errorf("deployment %s is refused: %w", c.File.Name, err)
 	}
 	return door, c.follow(ctx)
 }
@@ -226,6 +212,7 @@ type message struct {
 // follow tells each resource as Azure ends it, until the deployment has ended. An error is what Azure says of the first that failed.
 func (c *Cluster) follow(ctx context.Context) error {
 	told := map[string]bool{}
+	others := 0
 	var first error
 	for {
 		// The record is read before the steps: a deployment that has ended has all of them.
@@ -248,7 +235,11 @@ func (c *Cluster) follow(ctx context.Context) error {
 			about := Resource{s.Properties.Target.ID}
 			switch s.Properties.State {
 			case "Succeeded":
-				c.Say(c.named(ctx, about) + " is ready")
+				if c.News != nil && !c.News[strings.ToLower(about.ID)] {
+					others++
+				} else {
+					c.Say(c.named(ctx, about) + " is ready")
+				}
 			case "Failed", "Canceled":
 				why := problem{Code: s.Properties.State}
 				if m := s.Properties.Message; m != nil && m.Error != nil {
@@ -264,6 +255,9 @@ func (c *Cluster) follow(ctx context.Context) error {
 			told[s.ID] = true
 		}
 		if r.ended() {
+			if others > 0 {
+				c.Say(fmt.Sprintf("%d other resources are as the file says", others))
+			}
 			return c.outcome(r, first)
 		}
 		if err := c.Wait(ctx, pause); err != nil {

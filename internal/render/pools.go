@@ -19,8 +19,11 @@ const (
 	tagCluster = "cluster-autoscaler-name"
 	tagLabel   = "k8s.io_cluster-autoscaler_node-template_label_"
 	tagTaint   = "k8s.io_cluster-autoscaler_node-template_taint_"
-	tagModel   = setting.Own + "model"
+	tagModel   = ModelTag
 )
+
+// ModelTag is the tag with a short word for what new machines of a pool are told at boot.
+const ModelTag = setting.Own + "model"
 
 // tagged is a key as the name of a tag, which has no "/".
 func tagged(key string) string {

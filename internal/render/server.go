@@ -152,7 +152,23 @@ func (m *maker) server(at place, who identity, vault resource) string {
 				{"diagnosticsProfile", object{{"bootDiagnostics", object{{"enabled", true}}}}},
 			}}),
 	})
+	m.keepFile()
 	return nic.id()
+}
+
+// keepFile has Azure keep the file that the server is made of, which no later deployment tells it anew. It is the record of a deployment without resources:
+// the machine's custom data, which Azure shows nobody, is of this file.
+func (m *maker) keepFile() {
+	m.add(resource{
+		kind: kindDeployment, version: nestedVersion, name: m.f.ServerName(), condition: isNew(NewServer),
+		body: object{{"properties", object{
+			{"mode", "Incremental"}, {"expressionEvaluationOptions", object{{"scope", "inner"}}},
+			{"template", object{
+				{"$schema", templateSchema}, {"contentVersion", contentVersion},
+				{"metadata", object{{MetadataFile, string(clusterfile.Write(*m.f))}}}, {"resources", list{}},
+			}},
+		}}},
+	})
 }
 
 // zones is the member of a resource in a zone, without a value for one in none.

@@ -1,0 +1,35 @@
+package lifecycle_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"sluice.dev/sluice/internal/azuresim"
+)
+
+// TestALockIsFoundAndSaidOnce locks the cluster's group, and its vault alone, which is nothing to sluice.
+func TestALockIsFoundAndSaidOnce(t *testing.T) {
+	w := newWorld(t, "k3s")
+	w.up()
+	group := "/subscriptions/" + subscription + "/resourceGroups/" + w.File.ResourceGroup
+	vault := group + "/providers/Microsoft.Compute/disks/" + w.File.ServerName() + "-data"
+	w.must(w.sim.Lock("data", vault, azuresim.CanNotDelete))
+	if wrong := w.check(); len(wrong) > 0 {
+		t.Errorf("a lock on the data: %+v", wrong)
+	}
+	w.must(w.sim.Unlock("data", vault))
+	w.must(w.sim.Lock("keep", group, azuresim.CanNotDelete))
+	w.finds("lock keep (CanNotDelete) on "+group+" keeps sluice from removing machines", "az lock delete --ids "+group)
+	w.must(w.Wait(t.Context(), time.Minute)) // sluice's share of requests is used up by now
+	d, err := w.Demolish(t.Context())
+	w.must(err)
+	err = w.Down(t.Context(), d)
+	if err == nil || strings.Count(err.Error(), "ScopeLocked") != 1 || !strings.Contains(err.Error(), "more for the same reason") {
+		t.Errorf("down says %v", err)
+	}
+	if says := w.Loses(t.Context(), &d); !strings.HasPrefix(says, "cluster render in resource group render of subscription "+subscription) ||
+		!strings.Contains(says, " resources, 2 machines, and the disk with the cluster's data") {
+		t.Errorf("what goes is told as %q", says)
+	}
+}
