@@ -185,11 +185,12 @@ func (u *riser) up() error {
 	}
 	const goesOn = "what is under way goes on in Azure; run the command again to follow it, or sluice cluster down to delete what is there"
 	door, err := u.Up(u.cmd.Context(), fresh)
-	if u.cmd.Context().Err() != nil {
+	switch {
+	case u.cmd.Context().Err() != nil:
 		return interrupted(u.cmd.Context(), err, goesOn)
-	} else if lifecycle.Unanswered(err) {
+	case lifecycle.Unanswered(err):
 		return fmt.Errorf("%w; run the command again: it follows what Azure has accepted", err)
-	} else if err != nil {
+	case err != nil:
 		return fmt.Errorf("%w; correct what it names and run the command again", err)
 	}
 	at, err := u.Address(u.cmd.Context())
