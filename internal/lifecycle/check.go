@@ -26,6 +26,9 @@ type Finding struct {
 	Skipped string // one sentence on why it was not looked at; "" when it was
 }
 
+// checker asks what [Cluster.Check] tells.
+type checker struct{ *Cluster }
+
 // Check looks at what a deployment of the file needs, before anything is made: whether the subscription answers to these credentials,
 // whether a name is taken by what the file did not make, the region, a subnet that is given, what a deployment cannot change of what
 // is there, the rights, the resource providers, each size in its zones, the quota for the server and each pool's min, and at last Azure's
@@ -56,17 +59,17 @@ func (c *Cluster) Check(ctx context.Context, told func(Finding)) (ok bool, err e
 		return false, nil
 	}
 	say(Finding{Check: "subscription"})
-	resources, err := c.wanted()
+	resources, err := checker{c}.wanted()
 	if err != nil {
 		return false, err
 	}
 	checks := []func(context.Context, []wanted, func(Finding)) error{
-		c.checkNames, c.checkPlace, c.checkSubnet, c.checkFields, c.checkLocks, c.checkRights, c.checkProviders,
+		checker{c}.checkNames, checker{c}.checkPlace, checker{c}.checkSubnet, checker{c}.checkFields, checker{c}.checkLocks, checker{c}.checkRights, checker{c}.checkProviders,
 	}
-	if there, err := c.checkRegion(ctx, say); err != nil {
+	if there, err := (checker{c}).checkRegion(ctx, say); err != nil {
 		return false, err
 	} else if there {
-		checks = append(checks, c.checkSizes, c.checkQuota)
+		checks = append(checks, checker{c}.checkSizes, checker{c}.checkQuota)
 	}
 	for _, check := range checks {
 		if err := check(ctx, resources, say); err != nil {
@@ -74,7 +77,7 @@ func (c *Cluster) Check(ctx context.Context, told func(Finding)) (ok bool, err e
 		}
 	}
 	if ok {
-		err = c.checkTemplate(ctx, say)
+		err = checker{c}.checkTemplate(ctx, say)
 	}
 	return ok, err
 }
@@ -87,7 +90,7 @@ type wanted struct {
 }
 
 // wanted are the resources of the template, those of nested deployments included.
-func (c *Cluster) wanted() (all []wanted, err error) {
+func (c checker) wanted() (all []wanted, err error) {
 	r, err := render.Render(c.File)
 	if err != nil {
 		return nil, err
@@ -122,7 +125,7 @@ func (c *Cluster) wanted() (all []wanted, err error) {
 }
 
 // checkRights compares what the deployment writes with what the identity may do: in the resource group where it is there, else in the subscription.
-func (c *Cluster) checkRights(ctx context.Context, resources []wanted, say func(Finding)) error {
+func (c checker) checkRights(ctx context.Context, resources []wanted, say func(Finding)) error {
 	scope := c.group(c.File.ResourceGroup)
 	there, err := c.Cloud.Get(ctx, scope, groupsVersion, &struct{}{})
 	if err != nil {
@@ -167,7 +170,7 @@ func (c *Cluster) checkRights(ctx context.Context, resources []wanted, say func(
 }
 
 // checkProviders looks whether each resource provider of the template is registered.
-func (c *Cluster) checkProviders(ctx context.Context, resources []wanted, say func(Finding)) error {
+func (c checker) checkProviders(ctx context.Context, resources []wanted, say func(Finding)) error {
 	names := map[string]bool{}
 	for _, r := range resources {
 		provider, _, _ := strings.Cut(r.Kind, "/")
@@ -253,7 +256,7 @@ func (o *offer) closed() bool {
 }
 
 // checkSizes looks whether the region offers each size, in each zone that is asked for.
-func (c *Cluster) checkSizes(ctx context.Context, _ []wanted, say func(Finding)) error {
+func (c checker) checkSizes(ctx context.Context, _ []wanted, say func(Finding)) error {
 	raw, err := c.Cloud.List(ctx, c.subscription()+"/providers/Microsoft.Compute/skus", "2021-07-01", url.Values{
 		"$filter": {fmt.Sprintf("location eq '%s'", c.File.Region)},
 	})
@@ -292,7 +295,7 @@ func (c *Cluster) checkSizes(ctx context.Context, _ []wanted, say func(Finding))
 }
 
 // checkQuota compares what the server and each pool's min take with what is left of the quota.
-func (c *Cluster) checkQuota(ctx context.Context, _ []wanted, say func(Finding)) error {
+func (c checker) checkQuota(ctx context.Context, _ []wanted, say func(Finding)) error {
 	raw, err := c.Cloud.List(ctx, c.subscription()+"/providers/Microsoft.Compute/locations/"+url.PathEscape(c.File.Region)+"/usages", computeVersion, nil)
 	if err != nil {
 		return err
@@ -340,7 +343,7 @@ func (c *Cluster) checkQuota(ctx context.Context, _ []wanted, say func(Finding))
 }
 
 // checkTemplate has Azure look at the template. That needs the resource group.
-func (c *Cluster) checkTemplate(ctx context.Context, say func(Finding)) error {
+func (c checker) checkTemplate(ctx context.Context, say func(Finding)) error {
 	f := Finding{Check: "Azure's validation of the template"}
 	now, err := c.look(ctx)
 	if err != nil {

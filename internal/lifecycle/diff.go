@@ -36,7 +36,7 @@ func (c *Cluster) Diff(ctx context.Context) ([]Change, error) {
 	if !now.group {
 		return nil, fmt.Errorf("resource group %s is not there: \"sluice cluster up\" makes it", c.File.ResourceGroup)
 	}
-	all, err := c.wrong(ctx)
+	all, err := comparison{c}.wrong(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (c *Cluster) Diff(ctx context.Context) ([]Change, error) {
 	for _, one := range all {
 		taken[strings.ToLower(one.ID)] = true
 	}
-	more, m, err := c.differences(ctx)
+	more, m, err := comparison{c}.differences(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (c *Cluster) Diff(ctx context.Context) ([]Change, error) {
 			one.Verb, one.Fields = verbChange, fields("", ch.Delta)
 			for n, f := range one.Fields {
 				if strings.HasPrefix(f, "tags."+render.ModelTag+":") {
-					one.Fields[n] = c.toldAtBoot(one.Resource, m)
+					one.Fields[n] = comparison{c}.toldAtBoot(one.Resource, m)
 				}
 			}
 		case "NoChange", "Ignore":
@@ -94,7 +94,7 @@ func (c *Cluster) Diff(ctx context.Context) ([]Change, error) {
 			all = append(all, one)
 		}
 	}
-	staying, err := c.staying(ctx, m)
+	staying, err := comparison{c}.staying(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -126,8 +126,8 @@ func gathered(all []Change) (out []Change) {
 }
 
 // wrong is what up refuses before it asks Azure: names that others have, and another region.
-func (c *Cluster) wrong(ctx context.Context) (all []Change, err error) {
-	resources, err := c.wanted()
+func (c comparison) wrong(ctx context.Context) (all []Change, err error) {
+	resources, err := checker{c.Cluster}.wanted()
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (c *Cluster) wrong(ctx context.Context) (all []Change, err error) {
 			all = append(all, Change{Resource: f.of, Verb: verbRefused, Fields: []string{f.Wrong, f.Remedy}})
 		}
 	}
-	for _, check := range []func(context.Context, []wanted, func(Finding)) error{c.checkNames, c.checkPlace} {
+	for _, check := range []func(context.Context, []wanted, func(Finding)) error{checker{c.Cluster}.checkNames, checker{c.Cluster}.checkPlace} {
 		if err := check(ctx, resources, say); err != nil {
 			return nil, err
 		}
@@ -148,7 +148,7 @@ func (c *Cluster) wrong(ctx context.Context) (all []Change, err error) {
 }
 
 // staying is what the file has no more and no deployment deletes, and an up that has not ended well.
-func (c *Cluster) staying(ctx context.Context, m memory) (all []difference, err error) {
+func (c comparison) staying(ctx context.Context, m memory) (all []difference, err error) {
 	if m.state != "" && m.state != "Succeeded" {
 		says := "the last up is " + m.state + ": fields that it changed are not known; run sluice cluster up"
 		all = append(all, difference{of: Resource{c.deployment()}, verb: verbUnknown, says: says})
@@ -157,7 +157,7 @@ func (c *Cluster) staying(ctx context.Context, m memory) (all []difference, err 
 	if err != nil {
 		return nil, err
 	}
-	wants, err := c.wanted()
+	wants, err := checker{c.Cluster}.wanted()
 	if err != nil {
 		return nil, err
 	}

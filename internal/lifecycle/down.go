@@ -130,7 +130,7 @@ func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 	if err != nil {
 		return Demolition{}, err
 	}
-	other := c.neighbor(all)
+	other := checker{c}.neighbor(all)
 	for _, r := range was.Properties.OutputResources {
 		if about := (Resource{r.ID}); about.in(group) && about.isRight() {
 			rights = append(rights, about)

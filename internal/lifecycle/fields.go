@@ -103,8 +103,11 @@ type memory struct {
 	state  string            // how that one ended; "" without a record
 }
 
+// comparison holds the file to what Azure has, field by field.
+type comparison struct{ *Cluster }
+
 // remember reads both files.
-func (c *Cluster) remember(ctx context.Context, server bool) (m memory, err error) {
+func (c comparison) remember(ctx context.Context, server bool) (m memory, err error) {
 	was, found, err := c.recorded(ctx)
 	if err != nil || !found {
 		return m, err
@@ -121,7 +124,7 @@ func (c *Cluster) remember(ctx context.Context, server bool) (m memory, err erro
 }
 
 // fileOf is the cluster file in the record of a deployment; nil where there is none that this sluice reads, or it may not be read.
-func (c *Cluster) fileOf(ctx context.Context, at string) (*clusterfile.File, error) {
+func (c comparison) fileOf(ctx context.Context, at string) (*clusterfile.File, error) {
 	var said struct {
 		Template struct {
 			Metadata map[string]any `json:"metadata"`
@@ -142,7 +145,7 @@ func (c *Cluster) fileOf(ctx context.Context, at string) (*clusterfile.File, err
 }
 
 // differences are the fields that differ, as far as what-if does not show them.
-func (c *Cluster) differences(ctx context.Context) (all []difference, m memory, err error) {
+func (c comparison) differences(ctx context.Context) (all []difference, m memory, err error) {
 	now, err := c.look(ctx)
 	if err != nil || !now.group {
 		return nil, m, err
@@ -161,7 +164,7 @@ func (c *Cluster) differences(ctx context.Context) (all []difference, m memory, 
 }
 
 // sinceServer are the fields that the server was told once, and is not told anew.
-func (c *Cluster) sinceServer(was *clusterfile.File) (all []difference) {
+func (c comparison) sinceServer(was *clusterfile.File) (all []difference) {
 	if was == nil {
 		return nil
 	}
@@ -184,7 +187,7 @@ func (c *Cluster) sinceServer(was *clusterfile.File) (all []difference) {
 }
 
 // sinceLast are the fields that the last up had otherwise, and of which what-if shows nothing.
-func (c *Cluster) sinceLast(was *clusterfile.File) (all []difference) {
+func (c comparison) sinceLast(was *clusterfile.File) (all []difference) {
 	if was == nil {
 		return nil
 	}
@@ -209,7 +212,7 @@ func (c *Cluster) sinceLast(was *clusterfile.File) (all []difference) {
 }
 
 // about is the resource in Azure that a field is of.
-func (c *Cluster) about(d *clusterfile.Difference) string {
+func (c comparison) about(d *clusterfile.Difference) string {
 	group := c.group(c.File.ResourceGroup) + "/providers/"
 	switch {
 	case strings.HasPrefix(d.Path, "pools[]"):
@@ -254,7 +257,7 @@ func cut(text string) string {
 }
 
 // fieldsOfPools are those of scale sets that are there which Azure does not change.
-func (c *Cluster) fieldsOfPools(ctx context.Context) (all []difference, err error) {
+func (c comparison) fieldsOfPools(ctx context.Context) (all []difference, err error) {
 	for i := range c.File.Pools {
 		p := &c.File.Pools[i]
 		of := Resource{c.scaleSet(p)}
@@ -324,7 +327,7 @@ func (c *Cluster) fieldsOfPools(ctx context.Context) (all []difference, err erro
 }
 
 // fieldsOfStorage are all of storage: Azure's what-if does not look into the deployment that makes it, which waits for the server's identity.
-func (c *Cluster) fieldsOfStorage(ctx context.Context) (all []difference, err error) {
+func (c comparison) fieldsOfStorage(ctx context.Context) (all []difference, err error) {
 	s := &c.File.Storage
 	if !c.File.HasStorage() {
 		return nil, nil
@@ -373,7 +376,7 @@ func (c *Cluster) fieldsOfStorage(ctx context.Context) (all []difference, err er
 	return all, nil
 }
 
-func (c *Cluster) fieldsOfDisk(ctx context.Context, d *clusterfile.Disk) (all []difference, err error) {
+func (c comparison) fieldsOfDisk(ctx context.Context, d *clusterfile.Disk) (all []difference, err error) {
 	of := Resource{c.group(c.File.Storage.ResourceGroup) + "/providers/Microsoft.Compute/disks/" + d.Name}
 	var has diskState
 	found, err := c.Cloud.Get(ctx, of.ID, diskVersion, &has)
@@ -416,7 +419,7 @@ func (c *Cluster) fieldsOfDisk(ctx context.Context, d *clusterfile.Disk) (all []
 }
 
 // toldAtBoot is what differs of what new machines of a pool are told at boot, of which Azure shows a short word.
-func (c *Cluster) toldAtBoot(set Resource, m memory) string {
+func (c comparison) toldAtBoot(set Resource, m memory) string {
 	var changed []string
 	if m.last != nil {
 		for _, d := range clusterfile.Differ(m.last, c.File) {

@@ -41,7 +41,7 @@ type diskState struct {
 }
 
 // fixedFields reads the server and its data disk, as far as they are there and are this cluster's.
-func (c *Cluster) fixedFields(ctx context.Context) (all []difference, err error) {
+func (c comparison) fixedFields(ctx context.Context) (all []difference, err error) {
 	var machine struct {
 		Tags       map[string]string `json:"tags"`
 		Zones      []string          `json:"zones"`
@@ -101,7 +101,7 @@ func (c *Cluster) fixedFields(ctx context.Context) (all []difference, err error)
 }
 
 // zoneOf compares where something of the server is with the file.
-func (c *Cluster) zoneOf(of Resource, what string, zones []string) (f difference, differs bool) {
+func (c comparison) zoneOf(of Resource, what string, zones []string) (f difference, differs bool) {
 	says, has := c.File.Server.Zone, strings.Join(zones, ", ")
 	remedy := "leave it out, or make another cluster"
 	if has != "" {
@@ -112,8 +112,8 @@ func (c *Cluster) zoneOf(of Resource, what string, zones []string) (f difference
 }
 
 // checkFields says which fields a deployment leaves as they are, and which it fails with.
-func (c *Cluster) checkFields(ctx context.Context, _ []wanted, say func(Finding)) error {
-	all, _, err := c.differences(ctx)
+func (c checker) checkFields(ctx context.Context, _ []wanted, say func(Finding)) error {
+	all, _, err := comparison{c.Cluster}.differences(ctx)
 	if err != nil {
 		return err
 	}

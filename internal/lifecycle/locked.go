@@ -14,7 +14,7 @@ const locksVersion = "2016-09-01"
 
 // checkLocks looks for management locks on the cluster's group, or above it: with one sluice removes no machine, and with ReadOnly it adds
 // none. Who may not read locks is told later by what they refuse.
-func (c *Cluster) checkLocks(ctx context.Context, _ []wanted, say func(Finding)) error {
+func (c checker) checkLocks(ctx context.Context, _ []wanted, say func(Finding)) error {
 	group := c.group(c.File.ResourceGroup)
 	raw, err := c.listOrNone(ctx, group, group+"/providers/Microsoft.Authorization/locks", locksVersion)
 	if kind := cloud.KindOf(err); kind == cloud.Unauthorized || kind == cloud.NotFound {

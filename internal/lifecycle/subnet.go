@@ -47,7 +47,7 @@ func subnetRanges(ctx context.Context, in Cloud, id string) (all []string, found
 }
 
 // checkSubnet looks whether the subnet that the file names is there, and has the range that the file says.
-func (c *Cluster) checkSubnet(ctx context.Context, _ []wanted, say func(Finding)) error {
+func (c checker) checkSubnet(ctx context.Context, _ []wanted, say func(Finding)) error {
 	id := c.File.Network.SubnetID
 	if id == "" {
 		return nil
@@ -71,7 +71,7 @@ func (c *Cluster) checkSubnet(ctx context.Context, _ []wanted, say func(Finding)
 }
 
 // checkRegion looks whether Azure has the file's region. Where it has not, nothing can be asked about sizes and quota there.
-func (c *Cluster) checkRegion(ctx context.Context, say func(Finding)) (there bool, err error) {
+func (c checker) checkRegion(ctx context.Context, say func(Finding)) (there bool, err error) {
 	raw, err := c.Cloud.List(ctx, c.subscription()+"/locations", subscriptionsVersion, nil)
 	if cloud.KindOf(err) == cloud.Unauthorized {
 		return true, nil // for all that is known: each later check says so where it is not
@@ -104,7 +104,7 @@ func (c *Cluster) checkRegion(ctx context.Context, say func(Finding)) (there boo
 }
 
 // checkPlace looks whether what is there of the cluster is in the file's region: nothing moves, and a deployment would fail halfway.
-func (c *Cluster) checkPlace(ctx context.Context, resources []wanted, say func(Finding)) error {
+func (c checker) checkPlace(ctx context.Context, resources []wanted, say func(Finding)) error {
 	all, err := c.listingOf(ctx, c.File.ResourceGroup)
 	if err != nil {
 		return err

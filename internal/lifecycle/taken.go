@@ -12,7 +12,7 @@ import (
 // checkNames looks whether a name of the template is that of something without the cluster's tag: a deployment would write over it, since to Azure it is
 // the same resource. So it is with the deployment itself, and with the server's address in a subnet that is given. Names with a hash of the group in them
 // cannot be anybody else's: a group that has another cluster is refused.
-func (c *Cluster) checkNames(ctx context.Context, resources []wanted, say func(Finding)) error {
+func (c checker) checkNames(ctx context.Context, resources []wanted, say func(Finding)) error {
 	wrong := 0
 	refuse := func(of Resource, what string, tags map[string]string, remedy string) {
 		wrong++
@@ -74,7 +74,7 @@ func (c *Cluster) checkNames(ctx context.Context, resources []wanted, say func(F
 
 // neighbor is the name of another cluster that has machines or networks among the resources of a group; "" for none. Disks and shares
 // outlive clusters.
-func (c *Cluster) neighbor(all []listed) string {
+func (c checker) neighbor(all []listed) string {
 	for _, r := range all {
 		kind := (Resource{r.ID}).Kind()
 		if strings.EqualFold(kind, kindDisk) || strings.EqualFold(kind, "Microsoft.Storage/storageAccounts") {
@@ -90,7 +90,7 @@ func (c *Cluster) neighbor(all []listed) string {
 func nameKey(kind, name string) string { return strings.ToLower(kind + " " + name) }
 
 // checkAddress looks whether another interface of the cluster's group has the server's address in the given subnet.
-func (c *Cluster) checkAddress(ctx context.Context, refuse func(of Resource, what string, tags map[string]string, remedy string)) error {
+func (c checker) checkAddress(ctx context.Context, refuse func(of Resource, what string, tags map[string]string, remedy string)) error {
 	if c.File.Network.SubnetID == "" {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (c *Cluster) checkAddress(ctx context.Context, refuse func(of Resource, wha
 
 // listingOf are all resources of a group; none where there is no such group.
 func (c *Cluster) listingOf(ctx context.Context, group string) ([]listed, error) {
-	raw, err := c.listOrNone(ctx, c.group(group), c.group(group)+"/resources", groupsVersion)
+	raw, err := checker{c}.listOrNone(ctx, c.group(group), c.group(group)+"/resources", groupsVersion)
 	all := make([]listed, len(raw))
 	for i, one := range raw {
 		if err := json.Unmarshal(one, &all[i]); err != nil {
@@ -125,7 +125,7 @@ func (c *Cluster) listingOf(ctx context.Context, group string) ([]listed, error)
 }
 
 // listOrNone lists a collection in a group that may not be there.
-func (c *Cluster) listOrNone(ctx context.Context, group, path, version string) ([]json.RawMessage, error) {
+func (c checker) listOrNone(ctx context.Context, group, path, version string) ([]json.RawMessage, error) {
 	found, err := c.Cloud.Get(ctx, group, groupsVersion, &struct{}{})
 	if err != nil || !found {
 		return nil, err
