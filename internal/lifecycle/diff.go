@@ -127,7 +127,7 @@ func gathered(all []Change) (out []Change) {
 
 // wrong is what up refuses before it asks Azure: names that others have, and another region.
 func (c comparison) wrong(ctx context.Context) (all []Change, err error) {
-	resources, err := checker{c.Cluster}.wanted()
+	resources, err := checker(c).wanted()
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (c comparison) wrong(ctx context.Context) (all []Change, err error) {
 			all = append(all, Change{Resource: f.of, Verb: verbRefused, Fields: []string{f.Wrong, f.Remedy}})
 		}
 	}
-	for _, check := range []func(context.Context, []wanted, func(Finding)) error{checker{c.Cluster}.checkNames, checker{c.Cluster}.checkPlace} {
+	for _, check := range []func(context.Context, []wanted, func(Finding)) error{checker(c).checkNames, checker(c).checkPlace} {
 		if err := check(ctx, resources, say); err != nil {
 			return nil, err
 		}
@@ -157,7 +157,7 @@ func (c comparison) staying(ctx context.Context, m memory) (all []difference, er
 	if err != nil {
 		return nil, err
 	}
-	wants, err := checker{c.Cluster}.wanted()
+	wants, err := checker(c).wanted()
 	if err != nil {
 		return nil, err
 	}

@@ -113,7 +113,7 @@ func (c comparison) zoneOf(of Resource, what string, zones []string) (f differen
 
 // checkFields says which fields a deployment leaves as they are, and which it fails with.
 func (c checker) checkFields(ctx context.Context, _ []wanted, say func(Finding)) error {
-	all, _, err := comparison{c.Cluster}.differences(ctx)
+	all, _, err := comparison(c).differences(ctx)
 	if err != nil {
 		return err
 	}
