@@ -37,23 +37,29 @@ func (ns numbers) mates(pods *change[*cluster.Pod]) (all []alike) {
 	return all
 }
 
+// folded are the classes of the pods that lines have had whole, from the last full line on.
+type folded struct {
+	classes  cluster.Classes
+	numbered []*cluster.Class // nil for the pod of a damaged line
+}
+
 // unfold numbers the classes of the pods that a line has whole, and adds those that are alike to them.
-func (d *Decoder) unfold(r *record) error {
+func (f *folded) unfold(r *record) error {
 	for i, p := range r.Pods.Set {
 		if p == nil { // in a damaged line
-			d.numbered = append(d.numbered, nil)
+			f.numbered = append(f.numbered, nil)
 			continue
 		}
-		p = d.classes.Again(p)
+		p = f.classes.Again(p)
 		r.Pods.Set[i] = p
-		d.numbered = append(d.numbered, p.Class)
+		f.numbered = append(f.numbered, p.Class)
 	}
 	for _, a := range r.Alike {
-		if a.Class < 0 || a.Class >= len(d.numbered) || d.numbered[a.Class] == nil {
+		if a.Class < 0 || a.Class >= len(f.numbered) || f.numbered[a.Class] == nil {
 			return fmt.Errorf("is damaged: it has pods of a class %d that no line has", a.Class)
 		}
 		for _, m := range a.Pods {
-			r.Pods.Set = append(r.Pods.Set, m.Of(d.numbered[a.Class], &d.classes))
+			r.Pods.Set = append(r.Pods.Set, m.Of(f.numbered[a.Class], &f.classes))
 		}
 	}
 	return nil

@@ -7,15 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
-	storagev1 "k8s.io/api/storage/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/fleet"
@@ -42,13 +36,10 @@ func (e *LineError) Unwrap() error { return e.Why }
 
 // Decoder reads the entries of a journal in their order. It is not safe for concurrent use.
 type Decoder struct {
-	r      *bufio.Reader
-	cut    []byte    // the beginning of a line of which there is no more yet
+	lines  lines
 	until  time.Time // see [Decoder.Until]
 	over   bool      // a line was later than that
-	most   int       // see [Decoder.Most]
-	line   int
-	after  int // of the last line, see [record.After]
+	after  int       // of the last line, see [record.After]
 	begun  bool
 	said   Line // by the last line
 	policy *policy.Policy
@@ -62,36 +53,42 @@ type Decoder struct {
 
 	lacks            cluster.Lacks
 	controllersKnown bool
+	objects          tables
+	folded           folded
+}
 
-	nodes      objects[*corev1.Node]
-	pods       objects[*cluster.Pod]
-	classes    cluster.Classes
-	numbered   []*cluster.Class // see [alike]
-	daemonSets objects[*appsv1.DaemonSet]
-	budgets    objects[*policyv1.PodDisruptionBudget]
-	namespaces objects[*corev1.Namespace]
-	configMaps objects[*corev1.ConfigMap]
+// lines are read one by one.
+type lines struct {
+	r    *bufio.Reader
+	cut  []byte // the beginning of a line of which there is no more yet
+	most int    // see [Decoder.Most]
+	read int    // how many were
+}
 
-	persistentVolumeClaims objects[*corev1.PersistentVolumeClaim]
-	persistentVolumes      objects[*corev1.PersistentVolume]
-	storageClasses         objects[*storagev1.StorageClass]
-	csiNodes               objects[*storagev1.CSINode]
-	csiDrivers             objects[*storagev1.CSIDriver]
-	csiStorageCapacities   objects[*storagev1.CSIStorageCapacity]
-	volumeAttachments      objects[*storagev1.VolumeAttachment]
-	deviceClasses          objects[*resourcev1.DeviceClass]
-	resourceClaims         objects[*resourcev1.ResourceClaim]
-	resourceSlices         objects[*resourcev1.ResourceSlice]
-	podGroups              objects[*schedulingv1beta1.PodGroup]
-	coschedulingGroups     objects[*cluster.CoschedulingGroup]
-	capacityBuffers        objects[*cluster.CapacityBuffer]
-	provisioningRequests   objects[*cluster.ProvisioningRequest]
-	podTemplates           objects[*corev1.PodTemplate]
-	nodeUse                objects[*cluster.NodeUse]
-
-	replicaSets            objects[*cluster.Controller]
-	replicationControllers objects[*cluster.Controller]
-	statefulSets           objects[*cluster.Controller]
+// next is the next line that is not empty. Errors are those of [Decoder.Next], but for what a line says.
+func (ls *lines) next() ([]byte, error) {
+	line := ls.cut
+	for {
+		part, err := ls.r.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case ls.most > 0 && len(line) > ls.most:
+			return nil, ErrLong
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err != nil:
+			if ls.cut = line; errors.Is(err, io.EOF) && len(line) > 0 {
+				return nil, ErrCut
+			}
+			return nil, err
+		default:
+			ls.cut = nil
+			ls.read++
+			if len(line) > 1 {
+				return line, nil
+			}
+			line = nil
+		}
+	}
 }
 
 // Line is what one line says by itself: an [Entry] without what it rests on.
@@ -107,28 +104,15 @@ type Line struct {
 }
 
 // NewDecoder returns a decoder of r. Lines before the first full one are passed over: they cannot be understood alone.
-func NewDecoder(r io.Reader) *Decoder { return &Decoder{r: bufio.NewReaderSize(r, 1<<20)} }
+func NewDecoder(r io.Reader) *Decoder {
+	return &Decoder{lines: lines{r: bufio.NewReaderSize(r, 1<<20)}}
+}
 
 // Until has reading end before the first line that is later than a time: [Decoder.Entry] is that of the last one before it then.
 func (d *Decoder) Until(t time.Time) { d.until = t }
 
 // Most has reading end with [ErrLong] at a line of more bytes: to read one takes several times its length of memory. 0 is no bound.
-func (d *Decoder) Most(bytes int) { d.most = bytes }
-
-// readLine reads up to the end of a line, or of what there is.
-func (d *Decoder) readLine() ([]byte, error) {
-	line := d.cut
-	for {
-		part, err := d.r.ReadSlice('\n')
-		line = append(line, part...)
-		if d.most > 0 && len(line) > d.most {
-			return nil, ErrLong
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
-		}
-	}
-}
+func (d *Decoder) Most(bytes int) { d.lines.most = bytes }
 
 // Next is the next entry; io.EOF at the end, [ErrCut] when the end is not whole: once the file has grown, a caller may go on. After a [*LineError] it is
 // given the next entry that can be understood alone, and those after it.
@@ -146,28 +130,17 @@ func (d *Decoder) Read() (Line, error) {
 		return Line{}, io.EOF
 	}
 	for {
-		line, err := d.readLine()
-		if errors.Is(err, ErrLong) {
-			return Line{}, err
-		}
+		line, err := d.lines.next()
 		if err != nil {
-			if d.cut = line; errors.Is(err, io.EOF) && len(line) > 0 {
-				return Line{}, ErrCut
-			}
 			return Line{}, err
-		}
-		d.cut = nil
-		d.line++
-		if len(line) == 1 {
-			continue
 		}
 		var r record
 		if err := json.Unmarshal(line, &r); err != nil {
 			d.begun = false // what follows says what changed since this line
-			return Line{}, &LineError{d.line, fmt.Errorf("is not a journal entry: %w", err)}
+			return Line{}, &LineError{d.lines.read, fmt.Errorf("is not a journal entry: %w", err)}
 		}
 		if r.Version > Version || r.Version < 1 {
-			return Line{}, &LineError{d.line, fmt.Errorf("has format version %d, this sluice reads up to %d: use the version that wrote it", r.Version, Version)}
+			return Line{}, &LineError{d.lines.read, fmt.Errorf("has format version %d, this sluice reads up to %d: use the version that wrote it", r.Version, Version)}
 		}
 		if !d.begun && !r.Full {
 			continue
@@ -178,7 +151,7 @@ func (d *Decoder) Read() (Line, error) {
 		}
 		if err := d.apply(&r); err != nil {
 			d.begun = false
-			return Line{}, &LineError{d.line, err}
+			return Line{}, &LineError{d.lines.read, err}
 		}
 		return d.said, nil
 	}
@@ -190,7 +163,7 @@ func (d *Decoder) apply(r *record) error {
 		return errors.New("does not follow the line before it")
 	}
 	if r.Full {
-		*d = Decoder{r: d.r, line: d.line, until: d.until, most: d.most}
+		*d = Decoder{lines: d.lines, until: d.until}
 	}
 	d.begun, d.after = true, r.After
 	if r.Policy != nil {
@@ -213,37 +186,12 @@ func (d *Decoder) apply(r *record) error {
 	if err := cmp.Or(next(&d.groups, r.Version, r.Groups), next(&d.memory, r.Version, r.Before)); err != nil {
 		return fmt.Errorf("is damaged: %w", err)
 	}
-	if err := d.unfold(r); err != nil {
+	if err := d.folded.unfold(r); err != nil {
 		return err
 	}
-	if err := d.nodes.patch(r.Nodes.Changed); err != nil {
+	if err := d.objects.apply(r); err != nil {
 		return fmt.Errorf("is damaged: %w", err)
 	}
-	d.nodes.apply(r.Nodes)
-	d.pods.apply(r.Pods)
-	d.daemonSets.apply(r.DaemonSets)
-	d.budgets.apply(r.Budgets)
-	d.namespaces.apply(r.Namespaces)
-	d.configMaps.apply(r.ConfigMaps)
-	d.persistentVolumeClaims.apply(r.PersistentVolumeClaims)
-	d.persistentVolumes.apply(r.PersistentVolumes)
-	d.storageClasses.apply(r.StorageClasses)
-	d.csiNodes.apply(r.CSINodes)
-	d.csiDrivers.apply(r.CSIDrivers)
-	d.csiStorageCapacities.apply(r.CSIStorageCapacities)
-	d.volumeAttachments.apply(r.VolumeAttachments)
-	d.deviceClasses.apply(r.DeviceClasses)
-	d.resourceClaims.apply(r.ResourceClaims)
-	d.resourceSlices.apply(r.ResourceSlices)
-	d.podGroups.apply(r.PodGroups)
-	d.coschedulingGroups.apply(r.CoschedulingGroups)
-	d.capacityBuffers.apply(r.CapacityBuffers)
-	d.provisioningRequests.apply(r.ProvisioningRequests)
-	d.podTemplates.apply(r.PodTemplates)
-	d.nodeUse.apply(r.NodeUse)
-	d.replicaSets.apply(r.ReplicaSets)
-	d.replicationControllers.apply(r.ReplicationControllers)
-	d.statefulSets.apply(r.StatefulSets)
 	d.fleet = d.fleet.Apply(r.Fleet)
 	d.lacks, d.controllersKnown = r.Lacks, r.ControllersKnown
 	d.said = Line{r.Cycle, r.Time, d.policy, r.Plan, r.Results, r.Refused, r.TookOver, r.DryRun}
@@ -255,39 +203,11 @@ func (d *Decoder) Entry() (Entry, error) {
 	var before memory.Memory
 	groups, err := d.parsed.groups(&d.groups, d.offers)
 	if err := cmp.Or(err, json.Unmarshal(d.memory.value(), &before)); err != nil {
-		return Entry{}, &LineError{d.line, fmt.Errorf("is damaged: %w", err)}
+		return Entry{}, &LineError{d.lines.read, fmt.Errorf("is damaged: %w", err)}
 	}
-	seen := d.next(cluster.Objects{
-		Nodes:      d.nodes.all(),
-		Pods:       d.pods.all(),
-		DaemonSets: d.daemonSets.all(),
-		Budgets:    d.budgets.all(),
-		Namespaces: d.namespaces.all(),
-		ConfigMaps: d.configMaps.all(),
-
-		PersistentVolumeClaims: d.persistentVolumeClaims.all(),
-		PersistentVolumes:      d.persistentVolumes.all(),
-		StorageClasses:         d.storageClasses.all(),
-		CSINodes:               d.csiNodes.all(),
-		CSIDrivers:             d.csiDrivers.all(),
-		CSIStorageCapacities:   d.csiStorageCapacities.all(),
-		VolumeAttachments:      d.volumeAttachments.all(),
-		DeviceClasses:          d.deviceClasses.all(),
-		ResourceClaims:         d.resourceClaims.all(),
-		ResourceSlices:         d.resourceSlices.all(),
-		PodGroups:              d.podGroups.all(),
-		CoschedulingGroups:     d.coschedulingGroups.all(),
-		CapacityBuffers:        d.capacityBuffers.all(),
-		ProvisioningRequests:   d.provisioningRequests.all(),
-		PodTemplates:           d.podTemplates.all(),
-		NodeUse:                d.nodeUse.all(),
-		Lacks:                  d.lacks,
-
-		Controllers: cluster.Controllers{
-			Known: d.controllersKnown, ReplicaSets: d.replicaSets.all(),
-			ReplicationControllers: d.replicationControllers.all(), StatefulSets: d.statefulSets.all(),
-		},
-	}, groups)
+	objects := d.objects.all()
+	objects.Lacks, objects.Controllers.Known = d.lacks, d.controllersKnown
+	seen := d.next(objects, groups)
 	seen.Fleet = d.fleet
 	d.seen = seen
 	said := d.said
@@ -324,97 +244,7 @@ func next(value *tree, version int, said json.RawMessage) (err error) {
 }
 
 // Pod is the pod of that "namespace/name" as of the last line, nil for none.
-func (d *Decoder) Pod(name string) *cluster.Pod { return d.pods.by[name] }
+func (d *Decoder) Pod(name string) *cluster.Pod { return d.objects.pods.by[name] }
 
 // Node is the Node object of that name as of the last line, nil for none.
-func (d *Decoder) Node(name string) *corev1.Node { return d.nodes.by[name] }
-
-// objects are the objects of one kind as of the last line.
-type objects[T comparable] struct {
-	by    map[string]T    // by [name.String]; nil for a kind that the cluster does not have
-	inRow []T             // as they were when all was asked for last, sorted by namespace and name
-	since map[string]bool // names of those that changed after that
-}
-
-// apply makes the change.
-func (os *objects[T]) apply(c change[T]) {
-	if os.by == nil && !c.IsZero() {
-		os.by, os.since = map[string]T{}, map[string]bool{}
-	}
-	for _, k := range c.Gone {
-		delete(os.by, k)
-		os.since[k] = true
-	}
-	for _, o := range c.Set {
-		os.put(o)
-	}
-}
-
-// put puts an object in the place of one that is there.
-func (os *objects[T]) put(o T) {
-	var none T
-	if o != none { // a null in a damaged line
-		key := nameOf(o).String()
-		os.by[key], os.since[key] = o, true
-	}
-}
-
-// patch puts objects with these changes in the place of those that are there.
-func (os *objects[T]) patch(changed map[string]patch) error {
-	for name, p := range changed {
-		was, err := json.Marshal(os.by[name])
-		if err != nil {
-			return err
-		}
-		is, err := p.apply(was)
-		if err != nil {
-			return err
-		}
-		var o T
-		if err := json.Unmarshal(is, &o); err != nil {
-			return err
-		}
-		if os.by != nil {
-			os.put(o)
-		}
-	}
-	return nil
-}
-
-// all are the objects, sorted by namespace and name; nil for a kind that the cluster does not have. Nobody changes them: while no object changes they
-// are the same list.
-func (os *objects[T]) all() []T {
-	if os.by == nil {
-		return nil
-	}
-	if len(os.since) == 0 && os.inRow != nil {
-		return os.inRow
-	}
-	type named struct {
-		name
-		of T
-	}
-	came := make([]named, 0, len(os.since))
-	for key := range os.since {
-		if o, there := os.by[key]; there {
-			came = append(came, named{nameOf(o), o})
-		}
-	}
-	slices.SortFunc(came, func(a, b named) int { return a.compare(b.name) })
-	all := make([]T, 0, len(os.by))
-	for _, o := range os.inRow {
-		is := nameOf(o)
-		for len(came) > 0 && came[0].compare(is) < 0 {
-			all, came = append(all, came[0].of), came[1:]
-		}
-		if !os.since[is.String()] {
-			all = append(all, o)
-		}
-	}
-	for _, c := range came {
-		all = append(all, c.of)
-	}
-	os.inRow = all
-	clear(os.since)
-	return all
-}
+func (d *Decoder) Node(name string) *corev1.Node { return d.objects.nodes.by[name] }
