@@ -65,6 +65,17 @@ type Observer struct {
 	namespaces *objectFeed[*corev1.Namespace]
 	configMaps *objectFeed[*corev1.ConfigMap] // nil when nobody reads them
 
+	storage     storageFeeds
+	controllers *controllerFeeds // nil when nobody reads them
+	feeds       []anyFeed        // all of the above
+
+	extra     optionalFeeds
+	optional  optionals // those feeds
+	discovery discovery.DiscoveryInterface
+}
+
+// storageFeeds are of what says where volumes are and may be.
+type storageFeeds struct {
 	claims      *objectFeed[*corev1.PersistentVolumeClaim]
 	volumes     *objectFeed[*corev1.PersistentVolume]
 	classes     *objectFeed[*storagev1.StorageClass]
@@ -72,9 +83,10 @@ type Observer struct {
 	csiDrivers  *objectFeed[*storagev1.CSIDriver]
 	capacities  *objectFeed[*storagev1.CSIStorageCapacity]
 	attachments *objectFeed[*storagev1.VolumeAttachment]
-	controllers *controllerFeeds // nil when nobody reads them
-	feeds       []anyFeed        // all of the above
+}
 
+// optionalFeeds are of resources that an API server may lack.
+type optionalFeeds struct {
 	deviceClasses *objectFeed[*resourcev1.DeviceClass]
 	deviceClaims  *objectFeed[*resourcev1.ResourceClaim]
 	slices        *objectFeed[*resourcev1.ResourceSlice]
@@ -83,8 +95,6 @@ type Observer struct {
 	buffers       *objectFeed[*cluster.CapacityBuffer]
 	requests      *objectFeed[*cluster.ProvisioningRequest]
 	templates     *objectFeed[*corev1.PodTemplate]
-	optional      optionals // the last eight
-	discovery     discovery.DiscoveryInterface
 }
 
 // pointer is an API object by its pointer.
@@ -134,24 +144,24 @@ func NewObserver(client kubernetes.Interface, o Options) *Observer {
 	if r.configMaps != nil {
 		ob.configMaps = follow(ob, client, *r.configMaps, o, nil)
 	}
-	ob.claims = follow(ob, client, r.claims, o, nil)
-	ob.volumes = follow(ob, client, r.volumes, o, nil)
-	ob.classes = follow(ob, client, r.classes, o, nil)
-	ob.csiNodes = follow(ob, client, r.csiNodes, o, nil)
-	ob.csiDrivers = follow(ob, client, r.csiDrivers, o, nil)
-	ob.capacities = follow(ob, client, r.capacities, o, nil)
-	ob.attachments = follow(ob, client, r.attachments, o, nil)
+	ob.storage.claims = follow(ob, client, r.claims, o, nil)
+	ob.storage.volumes = follow(ob, client, r.volumes, o, nil)
+	ob.storage.classes = follow(ob, client, r.classes, o, nil)
+	ob.storage.csiNodes = follow(ob, client, r.csiNodes, o, nil)
+	ob.storage.csiDrivers = follow(ob, client, r.csiDrivers, o, nil)
+	ob.storage.capacities = follow(ob, client, r.capacities, o, nil)
+	ob.storage.attachments = follow(ob, client, r.attachments, o, nil)
 	ob.followControllers(client, o)
 
 	ob.discovery = client.Discovery()
-	ob.deviceClasses = follow(ob, client, r.deviceClasses, o, nil)
-	ob.deviceClaims = follow(ob, client, r.deviceClaims, o, nil)
-	ob.slices = follow(ob, client, r.slices, o, nil)
-	ob.podGroups = follow(ob, client, r.podGroups, o, nil)
-	ob.coscheduling = follow(ob, client, r.coscheduling, o, nil)
-	ob.buffers = follow(ob, client, r.buffers, o, ob.triggers.buffer)
-	ob.requests = follow(ob, client, r.requests, o, ob.triggers.request)
-	ob.templates = follow(ob, client, r.templates, o, nil)
+	ob.extra.deviceClasses = follow(ob, client, r.deviceClasses, o, nil)
+	ob.extra.deviceClaims = follow(ob, client, r.deviceClaims, o, nil)
+	ob.extra.slices = follow(ob, client, r.slices, o, nil)
+	ob.extra.podGroups = follow(ob, client, r.podGroups, o, nil)
+	ob.extra.coscheduling = follow(ob, client, r.coscheduling, o, nil)
+	ob.extra.buffers = follow(ob, client, r.buffers, o, ob.triggers.buffer)
+	ob.extra.requests = follow(ob, client, r.requests, o, ob.triggers.request)
+	ob.extra.templates = follow(ob, client, r.templates, o, nil)
 	return ob
 }
 
@@ -285,22 +295,22 @@ func (o *Observer) Objects() (cluster.Objects, error) {
 		Budgets:    o.budgets.objects(),
 		Namespaces: o.namespaces.objects(),
 
-		PersistentVolumeClaims: o.claims.objects(),
-		PersistentVolumes:      o.volumes.objects(),
-		StorageClasses:         o.classes.objects(),
-		CSINodes:               o.csiNodes.objects(),
-		CSIDrivers:             o.csiDrivers.objects(),
-		CSIStorageCapacities:   o.capacities.objects(),
-		VolumeAttachments:      o.attachments.objects(),
+		PersistentVolumeClaims: o.storage.claims.objects(),
+		PersistentVolumes:      o.storage.volumes.objects(),
+		StorageClasses:         o.storage.classes.objects(),
+		CSINodes:               o.storage.csiNodes.objects(),
+		CSIDrivers:             o.storage.csiDrivers.objects(),
+		CSIStorageCapacities:   o.storage.capacities.objects(),
+		VolumeAttachments:      o.storage.attachments.objects(),
 
-		DeviceClasses:        served(o, o.deviceClasses),
-		ResourceClaims:       served(o, o.deviceClaims),
-		ResourceSlices:       served(o, o.slices),
-		PodGroups:            served(o, o.podGroups),
-		CoschedulingGroups:   served(o, o.coscheduling),
-		CapacityBuffers:      served(o, o.buffers),
-		ProvisioningRequests: served(o, o.requests),
-		PodTemplates:         served(o, o.templates),
+		DeviceClasses:        served(o, o.extra.deviceClasses),
+		ResourceClaims:       served(o, o.extra.deviceClaims),
+		ResourceSlices:       served(o, o.extra.slices),
+		PodGroups:            served(o, o.extra.podGroups),
+		CoschedulingGroups:   served(o, o.extra.coscheduling),
+		CapacityBuffers:      served(o, o.extra.buffers),
+		ProvisioningRequests: served(o, o.extra.requests),
+		PodTemplates:         served(o, o.extra.templates),
 
 		Controllers: o.controllers.objects(), // after the pods: whoever has made one of them is there
 	}
