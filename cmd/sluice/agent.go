@@ -60,7 +60,7 @@ Azure. It asks the machine's own metadata service once a second. It asks the API
 			if a.Client, err = kubernetes.NewForConfig(config); err != nil {
 				return fmt.Errorf("connect to the API server: %w", err)
 			}
-			a.Metadata = &imds.Client{Endpoint: s.metadataEndpoint, Log: a.Log}
+			a.Metadata = &imds.Client{Endpoint: s.endpoints.metadata, Log: a.Log}
 			ctx, cancel := context.WithCancelCause(cmd.Context())
 			stop, err := app.Serve(app.Options{Address: address}, a.Metrics.Handler(), cancel)
 			if err != nil {

@@ -34,7 +34,7 @@ type builder struct {
 	subscription string
 	signIn       string
 
-	managerEndpoint, authorityHost, metadataEndpoint string
+	endpoints endpoints
 }
 
 // The values of --sign-in.
@@ -56,7 +56,7 @@ func (b *builder) addAzure(cmd *cobra.Command) {
 	f.StringVar(&b.subscription, "subscription", "", "id of the subscription; empty: ARM_SUBSCRIPTION_ID, then the one that az has chosen")
 	f.StringVar(&b.signIn, "sign-in", signInAny, "who asks Azure: az (whoever has signed in to it), environment (ARM_TENANT_ID, ARM_CLIENT_ID, ARM_CLIENT_SECRET), machine (this machine's identity), or auto: environment where it is set, then az, then machine")
 	app.Bind(f, map[string]any{
-		"azure-resource-manager-endpoint": &b.managerEndpoint, "azure-authority-host": &b.authorityHost, "azure-metadata-endpoint": &b.metadataEndpoint,
+		"azure-resource-manager-endpoint": &b.endpoints.manager, "azure-authority-host": &b.endpoints.authority, "azure-metadata-endpoint": &b.endpoints.metadata,
 	})
 }
 
@@ -94,7 +94,7 @@ func (b *builder) found(ctx context.Context, application bool) (string, error) {
 	if err == nil {
 		return signInAz, nil
 	}
-	if _, none := (&imds.Client{Endpoint: b.metadataEndpoint, Within: metadataReach}).Instance(ctx); none == nil {
+	if _, none := (&imds.Client{Endpoint: b.endpoints.metadata, Within: metadataReach}).Instance(ctx); none == nil {
 		return signInMachine, nil
 	}
 	return "", err
@@ -135,7 +135,7 @@ func (b *builder) options(ctx context.Context, group, region string) (azure.Opti
 	}
 	o.Subscription = cmp.Or(b.subscription, o.Subscription)
 	o.ResourceGroup, o.Location = group, region
-	o.ResourceManagerEndpoint, o.AuthorityHost, o.MetadataEndpoint = b.managerEndpoint, b.authorityHost, b.metadataEndpoint
+	b.endpoints.give(&o)
 	o.Log = slog.New(slog.DiscardHandler)
 	o.APIShare = 1 // a person waits
 	who := b.signIn

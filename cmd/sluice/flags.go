@@ -42,7 +42,7 @@ type settings struct {
 	retailPrices         bool
 	retailPricesEndpoint string
 
-	managerEndpoint, authorityHost, metadataEndpoint string
+	endpoints endpoints
 
 	policy func() (*policy.Policy, error)
 
@@ -52,6 +52,13 @@ type settings struct {
 	overrides clientcmd.ConfigOverrides // of the kubeconfig, by kubectl's flags
 }
 
+// endpoints are where Azure is asked, "" for the cloud's own.
+type endpoints struct{ manager, authority, metadata string }
+
+func (e endpoints) give(o *azure.Options) {
+	o.ResourceManagerEndpoint, o.AuthorityHost, o.MetadataEndpoint = e.manager, e.authority, e.metadata
+}
+
 // add declares the flags. Their names and meanings are cluster-autoscaler's where it has them.
 func (s *settings) add(f *pflag.FlagSet) {
 	s.addCommon(f)
@@ -59,7 +66,7 @@ func (s *settings) add(f *pflag.FlagSet) {
 		"cloud-provider": &s.provider, "cloud-config": &s.cloudConfig, "nodes": &s.nodes, "node-group-auto-discovery": &s.discovery,
 		"azure-api-share": &s.apiShare, "manage-autoscaled-scale-sets": &s.manageAutoscaled, "manage-aks-scale-sets": &s.manageAKS,
 		"prices-file": &s.pricesFile, "retail-prices": &s.retailPrices, "retail-prices-endpoint": &s.retailPricesEndpoint,
-		"azure-resource-manager-endpoint": &s.managerEndpoint, "azure-authority-host": &s.authorityHost,
+		"azure-resource-manager-endpoint": &s.endpoints.manager, "azure-authority-host": &s.endpoints.authority,
 	})
 
 	s.policy = app.PolicyFlags(f)
@@ -69,7 +76,7 @@ func (s *settings) add(f *pflag.FlagSet) {
 func (s *settings) addCommon(f *pflag.FlagSet) {
 	app.Bind(f, map[string]any{
 		"kubeconfig": &s.kubeconfig, "kubernetes": &s.kubernetes, "kube-api-content-type": &s.contentType, "kube-client-qps": &s.qps,
-		"kube-client-burst": &s.burst, "user-agent": &s.userAgent, "azure-metadata-endpoint": &s.metadataEndpoint, "v": &s.verbosity,
+		"kube-client-burst": &s.burst, "user-agent": &s.userAgent, "azure-metadata-endpoint": &s.endpoints.metadata, "v": &s.verbosity,
 		"log-format": &s.logFormat,
 	})
 }
@@ -102,7 +109,7 @@ func (s *settings) azure(log *slog.Logger) (azure.Options, error) {
 		}
 		o.Discovery = append(o.Discovery, d)
 	}
-	o.ResourceManagerEndpoint, o.AuthorityHost, o.MetadataEndpoint = s.managerEndpoint, s.authorityHost, s.metadataEndpoint
+	s.endpoints.give(&o)
 	o.PricesFile, o.RetailPrices, o.RetailPricesEndpoint = s.pricesFile, s.retailPrices, s.retailPricesEndpoint
 	if o.APIShare = s.apiShare; o.APIShare == 0 {
 		return o, errors.New("--azure-api-share=0: give 0.01 to 1, such as 0.5")

@@ -83,7 +83,7 @@ makes certificate and key; the key is secret. Rights: deploy/join.yaml. Azure: t
 	f.StringVar(&o.Address, "address", "", "where /metrics and /healthz are answered, such as 127.0.0.1:8087; empty: nowhere")
 	app.Bind(f, joiningFlags(&o.Joining))
 	app.Bind(f, map[string]any{
-		"cloud-config": &s.cloudConfig, "azure-api-share": &s.apiShare, "azure-resource-manager-endpoint": &s.managerEndpoint, "azure-authority-host": &s.authorityHost,
+		"cloud-config": &s.cloudConfig, "azure-api-share": &s.apiShare, "azure-resource-manager-endpoint": &s.endpoints.manager, "azure-authority-host": &s.endpoints.authority,
 	})
 	s.addCommon(f)
 	for name := range joiningFlags(&o.Joining) {

@@ -44,8 +44,8 @@ func (o *Observer) followLocked(lived []azuresim.MachineState) {
 		what := strings.TrimRight(strings.Join([]string{r.Verb, r.Resource, r.Subresource}, " "), " ")
 		o.judged[what]++
 		if r.Resource == "nodes" || r.Resource == "pods" {
-			o.last, o.lastWhat = r.Time, what+" "+r.Name
-			o.granted = r.Time
+			o.wrote.at, o.wrote.what = r.Time, what+" "+r.Name
+			o.wrote.granted = r.Time
 			if r.Subresource != "eviction" || r.Code != 429 { // what a budget refuses is to be asked again
 				o.repeated(what+" "+r.Namespace+"/"+r.Name, r.Code)
 			}

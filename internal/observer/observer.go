@@ -78,23 +78,28 @@ type Observer struct {
 	now   func() time.Time
 	rules *Rules
 
-	mu       sync.Mutex // of what Azure tells: reads come from several goroutines
-	broken   []Violation
-	read     int                    // entries of the cluster's log
-	sets     map[string]*set        // by lower-case name
-	waits    map[string]wait        // until when a kind of request about a set was told to wait
-	failing  map[string][]time.Time // when a write failed, by what it was
-	sizes    map[string]int         // how many nodes a node's scale set had when it was cordoned, by UID
-	emptied  map[string]emptied     // nodes from which pods were evicted, by UID
-	storms   map[string]storm       // evictions of an owner's pods from a node, by the node, its way out and the owner
-	judged   map[string]int         // writes, by what they were
-	last     time.Time              // write to Azure or to a node or pod
-	granted  time.Time              // the last such write that was not refused
-	lastWhat string
-	crowd    *crowd    // of machines that are nodes
-	calms    []*calm   // what nothing strikes
-	began    time.Time // when a process began last
-	turn     int       // how often Turn was called
+	mu      sync.Mutex // of what Azure tells: reads come from several goroutines
+	broken  []Violation
+	read    int                    // entries of the cluster's log
+	sets    map[string]*set        // by lower-case name
+	waits   map[string]wait        // until when a kind of request about a set was told to wait
+	failing map[string][]time.Time // when a write failed, by what it was
+	sizes   map[string]int         // how many nodes a node's scale set had when it was cordoned, by UID
+	emptied map[string]emptied     // nodes from which pods were evicted, by UID
+	storms  map[string]storm       // evictions of an owner's pods from a node, by the node, its way out and the owner
+	judged  map[string]int         // writes, by what they were
+	wrote   wrote
+	crowd   *crowd    // of machines that are nodes
+	calms   []*calm   // what nothing strikes
+	began   time.Time // when a process began last
+	turn    int       // how often Turn was called
+}
+
+// wrote is the last write to Azure or to a node or pod.
+type wrote struct {
+	at      time.Time
+	granted time.Time // of the last one that was not refused
+	what    string
 }
 
 // set is what the log has told of one scale set.
@@ -213,9 +218,9 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 	o.followLocked(lived)
 	w := o.write(r, lived)
 	o.judged[r.Kind]++
-	o.last, o.lastWhat = r.Time, r.Kind+" "+r.ScaleSet
+	o.wrote.at, o.wrote.what = r.Time, r.Kind+" "+r.ScaleSet
 	if w.accepted() {
-		o.granted = r.Time
+		o.wrote.granted = r.Time
 	}
 	if w.removes && w.accepted() {
 		o.crowd.look(o, lived)

@@ -90,12 +90,12 @@ func (o *Observer) Settled(scarce bool) {
 			o.breaks(IdleGoes, "%s", what)
 		}
 	}
-	last := o.last
+	last := o.wrote.at
 	if scarce {
-		last = o.granted // what Azure has no room for is asked for again, ever more seldom, as long as pods wait for it
+		last = o.wrote.granted // what Azure has no room for is asked for again, ever more seldom, as long as pods wait for it
 	}
 	if ago := o.now().Sub(last); !last.IsZero() && ago < quiet {
-		o.breaks(Rests, "%s was sent %s ago, and nothing happens any more", o.lastWhat, ago)
+		o.breaks(Rests, "%s was sent %s ago, and nothing happens any more", o.wrote.what, ago)
 	}
 	there := map[string]bool{}
 	for _, m := range machines {

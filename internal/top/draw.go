@@ -75,7 +75,7 @@ func (m Model) lines() []line {
 		for _, k := range allKeys {
 			all = append(all, line{text: k})
 		}
-	case m.open != nil:
+	case m.why.about != nil:
 		all = append(all, m.explained()...)
 	default:
 		all = append(all, m.body(m.room())...)
@@ -104,8 +104,8 @@ func (m Model) room() int {
 func (m Model) top() []line {
 	if m.shown == nil {
 		words := m.options.Name + "  reading the first cycle"
-		if m.trouble != "" {
-			words = m.options.Name + "  " + m.trouble
+		if m.trouble.why != "" {
+			words = m.options.Name + "  " + m.trouble.why
 		}
 		return []line{{words, title}}
 	}
@@ -152,8 +152,8 @@ func (m Model) top() []line {
 	switch {
 	case m.past:
 		all = append(all, line{fmt.Sprintf("This is the past: cycle %d of %s. n goes back to now.", n.Cycle, n.Time.UTC().Format("2006-01-02 15:04:05 UTC")), warn})
-	case m.trouble != "":
-		words := fmt.Sprintf("%s (for %s; it is tried again). Countdowns stand.", m.trouble, age(m.clock.Sub(m.since)))
+	case m.trouble.why != "":
+		words := fmt.Sprintf("%s (for %s; it is tried again). Countdowns stand.", m.trouble.why, age(m.clock.Sub(m.trouble.since)))
 		for _, text := range firstOf(wrap(words, m.size.Width), 3) {
 			all = append(all, line{text, warn})
 		}
@@ -178,7 +178,7 @@ func (m Model) bottom() []line {
 		return all
 	case m.keys:
 		return []line{{"any key goes back", faint}}
-	case m.open != nil:
+	case m.why.about != nil:
 		return []line{{"esc back  j k scroll  c command  q quit", faint}}
 	case m.filter != "":
 		return []line{{"filter " + m.filter + "  enter why  / another  esc all", faint}}
@@ -188,7 +188,7 @@ func (m Model) bottom() []line {
 
 // read is the explanation in lines of the screen.
 func (m Model) read() (lines []string) {
-	for _, text := range m.why {
+	for _, text := range m.why.lines {
 		lines = append(lines, wrap(text, m.size.Width)...)
 	}
 	return lines
@@ -197,7 +197,7 @@ func (m Model) read() (lines []string) {
 // explained is what is read of an explanation.
 func (m Model) explained() (all []line) {
 	lines, room := m.read(), m.room()
-	from := max(0, min(m.scroll, len(lines)-room))
+	from := max(0, min(m.why.scroll, len(lines)-room))
 	for i := from; i < len(lines) && i < from+room; i++ {
 		all = append(all, line{text: lines[i]})
 	}

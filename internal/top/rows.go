@@ -274,7 +274,7 @@ func (m Model) nextRows() section {
 
 func (m Model) toldRows() section {
 	s := section{title: "WHAT HAPPENED, NEWEST FIRST (UTC)"}
-	for i, t := range m.told {
+	for i, t := range m.lists.told {
 		names := []string{t.Sentence}
 		r := row{key: fmt.Sprint("told ", t.Time.UnixNano(), i), at: t.Time, text: t.Time.UTC().Format("01-02 15:04:05") + "  " + t.Sentence}
 		for _, about := range t.About {
@@ -288,7 +288,7 @@ func (m Model) toldRows() section {
 		}
 	}
 	switch {
-	case m.told == nil:
+	case m.lists.told == nil:
 		s.title += "  reading ..."
 	case len(s.rows) == 0:
 		s.title += "  nothing"
@@ -299,7 +299,7 @@ func (m Model) toldRows() section {
 func (m Model) verdictRows() section {
 	s := section{}
 	for _, kind := range []reason.Kind{reason.KindPod, reason.KindGroup, reason.KindInstance, reason.KindRequest, reason.KindBuffer, reason.KindNode} {
-		for _, v := range m.verdicts {
+		for _, v := range m.lists.verdicts {
 			if v.Subject.Kind == kind && m.shows(v.Subject.Name) {
 				r := row{key: "why " + v.Subject.String(), about: v.Subject}
 				r.text = cell(kindWord(kind), 5) + cell(v.Subject.Name, m.name(24)) + " " + cell(string(v.Outcome), 11) + report.Phrases(v.Because, v.Subject)
@@ -307,7 +307,7 @@ func (m Model) verdictRows() section {
 			}
 		}
 	}
-	if s.title = fmt.Sprintf("WHY: ALL VERDICTS %d", len(s.rows)); m.verdicts == nil {
+	if s.title = fmt.Sprintf("WHY: ALL VERDICTS %d", len(s.rows)); m.lists.verdicts == nil {
 		s.title = "WHY: ALL VERDICTS  reading ..."
 	}
 	return s
@@ -349,11 +349,11 @@ func (m Model) requestRows() section {
 	case m.past:
 		s.title += "  n goes back to now, which knows them"
 		return s
-	case m.azure == nil:
+	case m.lists.azure == nil:
 		s.title += "  not known here: ask the running sluice"
 		return s
 	}
-	all := slices.Clone(m.azure)
+	all := slices.Clone(m.lists.azure)
 	slices.SortStableFunc(all, func(a, b report.APIClass) int {
 		x, _, _ := a.Counts()
 		y, _, _ := b.Counts()

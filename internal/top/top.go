@@ -133,8 +133,7 @@ type Model struct {
 	newest  *view.Now
 	shown   *view.Now // newest, or a cycle of the past
 	past    bool
-	trouble string    // why the newest cannot be read, "" when it can
-	since   time.Time // since when
+	trouble trouble
 
 	view     int
 	selected string // the key of a row
@@ -146,11 +145,27 @@ type Model struct {
 	keys     bool // the help is open
 	note     string
 
-	open     *reason.Ref // what is explained
-	openAt   time.Time
-	why      []string
-	scroll   int
-	told     []timeline.Telling // nil until they are read, as are the verdicts
+	why   explanation
+	lists lists
+}
+
+// trouble is why the newest cycle cannot be read, "" when it can, and since when.
+type trouble struct {
+	why   string
+	since time.Time
+}
+
+// explanation is what is told of one thing.
+type explanation struct {
+	about  *reason.Ref // nil: nothing is explained
+	at     time.Time
+	lines  []string
+	scroll int
+}
+
+// lists are what is read besides a cycle, each nil until it is.
+type lists struct {
+	told     []timeline.Telling
 	verdicts []action.Verdict
 	azure    []report.APIClass
 }
@@ -174,7 +189,7 @@ func (m Model) age() time.Duration {
 	return max(0, m.clock.Add(m.skew).Sub(m.newest.Time))
 }
 
-func (m Model) stale() bool { return m.trouble != "" || m.age() > view.Stale(m.every) }
+func (m Model) stale() bool { return m.trouble.why != "" || m.age() > view.Stale(m.every) }
 
 // cycleAt is the time that questions are about: zero for the newest cycle.
 func (m Model) cycleAt() time.Time {
@@ -197,15 +212,15 @@ func (m Model) Update(msg any) (Model, []Want) {
 		m.shown, m.past, m.note = msg.Now, true, ""
 		return m, m.needed()
 	case Why:
-		if m.open != nil && *m.open == msg.About {
-			m.why, m.scroll = strings.Split(strings.TrimRight(msg.Text, "\n"), "\n"), 0
+		if m.why.about != nil && *m.why.about == msg.About {
+			m.why.lines, m.why.scroll = strings.Split(strings.TrimRight(msg.Text, "\n"), "\n"), 0
 		}
 	case Told:
-		m.told, m.note = append([]timeline.Telling{}, msg.All...), ""
+		m.lists.told, m.note = append([]timeline.Telling{}, msg.All...), ""
 	case Verdicts:
-		m.verdicts, m.note = append([]action.Verdict{}, msg.All...), ""
+		m.lists.verdicts, m.note = append([]action.Verdict{}, msg.All...), ""
 	case Azure:
-		m.azure = msg.All
+		m.lists.azure = msg.All
 	case Found:
 		if msg.Text == m.filter {
 			m.found = msg.All
@@ -219,7 +234,7 @@ func (m Model) Update(msg any) (Model, []Want) {
 }
 
 func (m Model) see(msg Newest) (Model, []Want) {
-	m.trouble, m.skew, m.every = "", 0, msg.Every
+	m.trouble.why, m.skew, m.every = "", 0, msg.Every
 	if !msg.Clock.IsZero() {
 		m.skew = msg.Clock.Sub(m.clock)
 	}
@@ -252,13 +267,13 @@ func (m Model) needed() []Want {
 func (m *Model) fail(f Failed) {
 	switch f.What {
 	case WantNewest:
-		if m.trouble == "" {
-			m.since = m.clock
+		if m.trouble.why == "" {
+			m.trouble.since = m.clock
 		}
-		m.trouble = f.Text
+		m.trouble.why = f.Text
 	case WantWhy:
-		if m.open != nil {
-			m.why, m.scroll = []string{f.Text}, 0
+		if m.why.about != nil {
+			m.why.lines, m.why.scroll = []string{f.Text}, 0
 		}
 	case WantFound: // the cycle that is shown is searched all the same
 	default:
@@ -292,8 +307,8 @@ func (m Model) key(k string) (Model, []Want) {
 	switch k {
 	case "esc":
 		switch {
-		case m.open != nil:
-			m.open, m.why = nil, nil
+		case m.why.about != nil:
+			m.why = explanation{}
 		case m.filter != "":
 			m.filter, m.found = "", nil
 		}
@@ -302,18 +317,18 @@ func (m Model) key(k string) (Model, []Want) {
 	case "c":
 		return m.copy()
 	case "/":
-		m.open, m.typing, m.input = nil, typesFilter, m.filter
+		m.why.about, m.typing, m.input = nil, typesFilter, m.filter
 	case "t":
 		m.typing, m.input = typesTime, ""
 	case "n":
 		if m.past {
-			m.past, m.shown, m.open, m.why = false, m.newest, nil, nil
+			m.past, m.shown, m.why = false, m.newest, explanation{}
 			return m, m.needed()
 		}
 	case "[", "]":
 		return m.step(k == "]")
 	case "1", "2", "3", "4":
-		m.view, m.open, m.selected, m.cursor = int(k[0]-'1'), nil, "", 0
+		m.view, m.why.about, m.selected, m.cursor = int(k[0]-'1'), nil, "", 0
 		return m, m.needed()
 	}
 	return m, nil
@@ -391,8 +406,8 @@ func (m Model) goTo() (Model, []Want) {
 
 // move selects another row, or scrolls what is read.
 func (m *Model) move(by int) {
-	if m.open != nil {
-		m.scroll = max(0, min(m.scroll+by, len(m.read())-m.room()))
+	if m.why.about != nil {
+		m.why.scroll = max(0, min(m.why.scroll+by, len(m.read())-m.room()))
 		return
 	}
 	rows := m.rows()
@@ -427,7 +442,7 @@ func (m Model) row() *row {
 // enter explains what is selected.
 func (m Model) enter() (Model, []Want) {
 	r := m.row()
-	if r == nil || m.open != nil {
+	if r == nil || m.why.about != nil {
 		return m, nil
 	}
 	if r.about.Kind == "" {
@@ -437,19 +452,19 @@ func (m Model) enter() (Model, []Want) {
 		return m, nil
 	}
 	about := r.about
-	m.open, m.why, m.scroll, m.openAt = &about, []string{"reading ..."}, 0, m.cycleAt()
+	m.why = explanation{about: &about, at: m.cycleAt(), lines: []string{"reading ..."}}
 	if !r.at.IsZero() {
-		m.openAt = r.at
+		m.why.at = r.at
 	}
-	return m, []Want{{What: WantWhy, About: about, At: m.openAt}}
+	return m, []Want{{What: WantWhy, About: about, At: m.why.at}}
 }
 
 // copy shows a command to paste, and asks the terminal to take it.
 func (m Model) copy() (Model, []Want) {
 	var want Want
 	switch r := m.row(); {
-	case m.open != nil:
-		want = Want{What: WantCopy, About: *m.open, At: m.openAt}
+	case m.why.about != nil:
+		want = Want{What: WantCopy, About: *m.why.about, At: m.why.at}
 	case r == nil:
 		return m, nil
 	case r.need != nil && r.need.Command != "" && !strings.HasPrefix(r.need.Command, "sluice explain"):
