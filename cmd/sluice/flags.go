@@ -46,10 +46,15 @@ type settings struct {
 
 	policy func() (*policy.Policy, error)
 
-	verbosity int
-	logFormat string
+	log logging
 
 	overrides clientcmd.ConfigOverrides // of the kubeconfig, by kubectl's flags
+}
+
+// logging says how much is logged, and how.
+type logging struct {
+	verbosity int
+	format    string // text or json
 }
 
 // endpoints are where Azure is asked, "" for the cloud's own.
@@ -76,8 +81,8 @@ func (s *settings) add(f *pflag.FlagSet) {
 func (s *settings) addCommon(f *pflag.FlagSet) {
 	app.Bind(f, map[string]any{
 		"kubeconfig": &s.kubeconfig, "kubernetes": &s.kubernetes, "kube-api-content-type": &s.contentType, "kube-client-qps": &s.qps,
-		"kube-client-burst": &s.burst, "user-agent": &s.userAgent, "azure-metadata-endpoint": &s.endpoints.metadata, "v": &s.verbosity,
-		"log-format": &s.logFormat,
+		"kube-client-burst": &s.burst, "user-agent": &s.userAgent, "azure-metadata-endpoint": &s.endpoints.metadata, "v": &s.log.verbosity,
+		"log-format": &s.log.format,
 	})
 }
 
@@ -163,16 +168,16 @@ func (s *settings) kube() (*rest.Config, error) {
 // logger writes to w what is of a level, or of all levels when -v asks for it.
 func (s *settings) logger(w io.Writer, level slog.Level) (*slog.Logger, error) {
 	o := &slog.HandlerOptions{Level: level}
-	if s.verbosity >= 4 {
+	if s.log.verbosity >= 4 {
 		o.Level = slog.LevelDebug
 	}
-	switch s.logFormat {
+	switch s.log.format {
 	case "text":
 		return slog.New(slog.NewTextHandler(w, o)), nil
 	case "json":
 		return slog.New(slog.NewJSONHandler(w, o)), nil
 	}
-	return nil, fmt.Errorf("--log-format=%s: give text or json", s.logFormat)
+	return nil, fmt.Errorf("--log-format=%s: give text or json", s.log.format)
 }
 
 // into moves the flags into options. The log goes to stderr, from a level on.

@@ -65,7 +65,7 @@ func (a *addresses) ask(ctx context.Context, m *model, machines []*machine) {
 		return n
 	}
 	before := unknown()
-	if m.interfaces == "" || !a.due(key(m.name), before) {
+	if m.interfaces.path == "" || !a.due(key(m.name), before) {
 		return
 	}
 	found, err := a.list(ctx, m)
@@ -88,7 +88,7 @@ func (a *addresses) ask(ctx context.Context, m *model, machines []*machine) {
 	var refused *azcore.ResponseError
 	if errors.As(err, &refused) && !a.warned {
 		a.warned = true
-		a.warn(m.interfacesAction, err)
+		a.warn(m.interfaces.right, err)
 	}
 }
 
@@ -132,7 +132,7 @@ type attached struct {
 // list is the addresses of a group's machines by their resource ids in lower case: of the pages that came, when one does not.
 func (a *addresses) list(ctx context.Context, m *model) (map[string][]string, error) {
 	found := map[string][]string{}
-	interfaces, err := collect[attached](ctx, a.pipeline, a.endpoint+m.interfaces)
+	interfaces, err := collect[attached](ctx, a.pipeline, a.endpoint+m.interfaces.path)
 	for _, nic := range interfaces {
 		id := strings.ToLower(nic.Properties.Machine.ID)
 		for _, c := range nic.Properties.Configurations {

@@ -90,8 +90,8 @@ func (f *facts) describe(g *cluster.Group, m *model) {
 	g.Options, g.Reported = tags.options, tags.said(m.make)
 	// Every node's CSINode will say how many disks its driver attaches: as many as the size takes, but for those that each machine of
 	// the group is made with.
-	if size.MaxDataDisks > m.dataDisks {
-		g.VolumeLimit = size.MaxDataDisks - m.dataDisks
+	if size.MaxDataDisks > m.disks.data {
+		g.VolumeLimit = size.MaxDataDisks - m.disks.data
 	}
 	g.Spot = m.spot
 	g.PriceUSDPerHour = f.price(catalog.Key{Size: m.size, Region: m.location, Spot: m.spot, Windows: m.windows})

@@ -312,7 +312,7 @@ func (g *group) answer() *cluster.Group {
 		out.Instances, out.Parked = slices.Clone(g.view.Instances), slices.Clone(g.view.Parked)
 		out.Departed, out.Missing = g.departed, g.missing
 		if g.reading.model.unfit == "" {
-			out.ProviderIDPrefix, out.HostnamePrefix = g.reading.model.machinesBegin, g.reading.model.hostnamePrefix
+			out.ProviderIDPrefix, out.HostnamePrefix = g.reading.model.names.id, g.reading.model.names.hostname
 		}
 	}
 	out.Min, out.Max, out.Failure = g.min, g.max, g.failure

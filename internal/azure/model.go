@@ -25,27 +25,40 @@ type model struct {
 	spot     bool // of spot or low priority
 	parks    bool // a removal switches its machines off instead of deleting them
 	windows  bool // its machines run Windows
-	osDiskGB int  // of the disk a machine starts from; 0 when Azure does not say
 
-	osDisk      bool   // the model speaks of that disk at all
-	osDiskTier  string // its kind, such as "Premium_LRS"; "" when Azure does not say
-	ephemeralOS bool   // it is on the machine's host
-	dataDisks   int    // that each machine is made with
-	make        string // stands for the image and the extensions of its next machines, as far as Azure shows them; "" when it does not
+	disks disks
+	make  string // stands for the image and the extensions of its next machines, as far as Azure shows them; "" when it does not
 
-	// interfaces is the path that lists the network interfaces of its machines, with its api-version, and interfacesAction the right that
-	// this takes; "" when there is no such list.
-	interfaces, interfacesAction string
+	interfaces interfaces
 
-	machinesBegin string // how the provider ids of its machines begin, and of no other's; "" when nobody knows
-
-	hostnamePrefix string // what the hostnames of its machines are before a number of six digits of base 36; "" when they are not so
+	names machineNames
 
 	identities []string // user-assigned ones that its machines have: resource ids and, where Azure tells them, client ids, in lower case
 
 	actors []cluster.Actor // by which Azure changes its machines by itself
 
 	unfit string // why sluice does not manage such a group, with the remedy; "" when it does
+}
+
+// machineNames say how the names of a group's machines begin.
+type machineNames struct {
+	id       string // their provider ids, and no other's; "" when nobody knows
+	hostname string // what their hostnames are before a number of six digits of base 36; "" when they are not so
+}
+
+// disks are those that a machine is made with.
+type disks struct {
+	os        bool   // the model speaks of the disk it starts from at all
+	osGB      int    // of that disk; 0 when Azure does not say
+	osTier    string // its kind, such as "Premium_LRS"; "" when Azure does not say
+	ephemeral bool   // it is on the machine's host
+	data      int    // the others
+}
+
+// interfaces say how the network interfaces of a group's machines are listed.
+type interfaces struct {
+	path  string // with its api-version; "" when there is no such list
+	right string // that this takes
 }
 
 // machine is one machine of a group, in the words of no kind of it. Once read it does not change.

@@ -104,8 +104,8 @@ func (s *scaleSets) translate(set *armcompute.VirtualMachineScaleSet) *model {
 	m.readRemoval(s.noun())
 	m.actors = actorsIn(set)
 	if m.resource != "" {
-		m.machinesBegin = providerID(m.resource) + "/virtualMachines/"
-		m.interfaces, m.interfacesAction = m.resource+"/networkInterfaces?api-version=2018-10-01", "Microsoft.Compute/virtualMachineScaleSets/networkInterfaces/read"
+		m.names.id = providerID(m.resource) + "/virtualMachines/"
+		m.interfaces.path, m.interfaces.right = m.resource+"/networkInterfaces?api-version=2018-10-01", "Microsoft.Compute/virtualMachineScaleSets/networkInterfaces/read"
 	}
 	p := set.Properties
 	if p == nil {
@@ -115,10 +115,10 @@ func (s *scaleSets) translate(set *armcompute.VirtualMachineScaleSet) *model {
 	isFlexible := val(p.OrchestrationMode) == armcompute.OrchestrationModeFlexible
 	if isFlexible && s.flexible != nil {
 		m.kind = s.flexible
-		m.machinesBegin = ""
+		m.names.id = ""
 		if group, _, ok := strings.Cut(m.resource, "/providers/"); ok {
-			m.machinesBegin = providerID(group) + "/providers/Microsoft.Compute/virtualMachines/" + m.name + "_"
-			m.interfaces, m.interfacesAction = group+"/providers/Microsoft.Network/networkInterfaces?api-version=2025-05-01", "Microsoft.Network/networkInterfaces/read"
+			m.names.id = providerID(group) + "/providers/Microsoft.Compute/virtualMachines/" + m.name + "_"
+			m.interfaces.path, m.interfaces.right = group+"/providers/Microsoft.Network/networkInterfaces?api-version=2025-05-01", "Microsoft.Network/networkInterfaces/read"
 		}
 	}
 	if s.force && forcible(set) {
@@ -136,9 +136,9 @@ func (s *scaleSets) translate(set *armcompute.VirtualMachineScaleSet) *model {
 		m.spot = profile.Priority != nil && *profile.Priority != armcompute.VirtualMachinePriorityTypesRegular
 		m.windows = profile.OSProfile != nil && profile.OSProfile.WindowsConfiguration != nil
 		if !isFlexible && profile.OSProfile != nil { // the names of flexible machines end in letters and digits that mean nothing
-			m.hostnamePrefix = val(profile.OSProfile.ComputerNamePrefix)
+			m.names.hostname = val(profile.OSProfile.ComputerNamePrefix)
 		}
-		m.disks(profile.StorageProfile)
+		m.disks = disksOf(profile.StorageProfile)
 		m.make = makeOf(profile)
 	}
 	return m
@@ -170,20 +170,20 @@ func makeOf(p *armcompute.VirtualMachineScaleSetVMProfile) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// disks says what a machine starts from and is made with.
-func (m *model) disks(p *armcompute.VirtualMachineScaleSetStorageProfile) {
+func disksOf(p *armcompute.VirtualMachineScaleSetStorageProfile) (d disks) {
 	if p == nil {
-		return
+		return d
 	}
-	m.dataDisks = len(p.DataDisks)
+	d.data = len(p.DataDisks)
 	if p.OSDisk == nil {
-		return
+		return d
 	}
-	m.osDisk, m.osDiskGB = true, int(val(p.OSDisk.DiskSizeGB))
+	d.os, d.osGB = true, int(val(p.OSDisk.DiskSizeGB))
 	if p.OSDisk.ManagedDisk != nil {
-		m.osDiskTier = string(val(p.OSDisk.ManagedDisk.StorageAccountType))
+		d.osTier = string(val(p.OSDisk.ManagedDisk.StorageAccountType))
 	}
-	m.ephemeralOS = p.OSDisk.DiffDiskSettings != nil && val(p.OSDisk.DiffDiskSettings.Option) == armcompute.DiffDiskOptionsLocal
+	d.ephemeral = p.OSDisk.DiffDiskSettings != nil && val(p.OSDisk.DiffDiskSettings.Option) == armcompute.DiffDiskOptionsLocal
+	return d
 }
 
 // grow sends the capacity and nothing else (S-04).

@@ -241,14 +241,14 @@ func (s *standard) translate(name string, vms []*armcompute.VirtualMachine) *mod
 		m.spot = p.Priority != nil && *p.Priority != armcompute.VirtualMachinePriorityTypesRegular
 		m.windows = p.OSProfile != nil && p.OSProfile.WindowsConfiguration != nil
 		if p.StorageProfile != nil && p.StorageProfile.OSDisk != nil {
-			m.osDiskGB = int(val(p.StorageProfile.OSDisk.DiskSizeGB))
+			m.disks.osGB = int(val(p.StorageProfile.OSDisk.DiskSizeGB))
 		}
 	}
 	for _, vm := range k.members {
 		k.listed = append(k.listed, virtualMachine(m, vm))
 	}
 	m.readRemoval(s.noun())
-	m.machinesBegin = k.begins(newest, vms)
+	m.names.id = k.begins(newest, vms)
 	s.remember(m, val(newest.Name))
 	s.measure(m, k)
 	return m

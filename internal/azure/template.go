@@ -90,12 +90,12 @@ func predicted(m *model, size catalog.Size) map[string]string {
 			break
 		}
 	}
-	if m.osDisk {
+	if m.disks.os {
 		both("storageprofile", "managed")
-		if m.ephemeralOS {
+		if m.disks.ephemeral {
 			both("storageprofile", "ephemeral")
 		}
-		both("storagetier", m.osDiskTier)
+		both("storagetier", m.disks.osTier)
 	}
 	if size.GPUResource() == "nvidia.com/gpu" {
 		both("accelerator", "nvidia")
@@ -116,8 +116,8 @@ func resources(m *model, size catalog.Size, known bool, tags reported) corev1.Re
 			list[corev1.ResourceName(name)] = *resource.NewQuantity(int64(size.GPUs), resource.DecimalSI)
 		}
 	}
-	if m.osDiskGB > 0 {
-		list[corev1.ResourceEphemeralStorage] = *resource.NewQuantity(int64(m.osDiskGB)<<30, resource.BinarySI)
+	if m.disks.osGB > 0 {
+		list[corev1.ResourceEphemeralStorage] = *resource.NewQuantity(int64(m.disks.osGB)<<30, resource.BinarySI)
 	}
 	maps.Copy(list, tags.resources)
 	return list

@@ -242,7 +242,7 @@ label topology.kubernetes.io/zone=0
 }
 
 func TestPredictionsCanBeSwitchedOff(t *testing.T) {
-	m := &model{size: "Standard_NC4as_T4_v3", location: "eastus", spot: true, osDisk: true, tags: map[string]string{"poolName": "a", "plain": "b"}}
+	m := &model{size: "Standard_NC4as_T4_v3", location: "eastus", spot: true, disks: disks{os: true}, tags: map[string]string{"poolName": "a", "plain": "b"}}
 	g := &cluster.Group{}
 	(&facts{sizes: &sizeList{start: idle}, prices: &priceList{}}).describe(g, m)
 	if got := g.Template.Annotations[cluster.GuessedLabels]; got != "plain,poolName" {

@@ -42,7 +42,9 @@ func TestTypesAreSmall(t *testing.T) {
 				if name, self := receiver(decl); name != "" {
 					k := of(f, name)
 					k.methods++
-					k.writes += writes(decl.Body, self)
+					if _, pointed := decl.Recv.List[0].Type.(*ast.StarExpr); pointed {
+						k.writes += writes(decl.Body, self)
+					}
 				}
 			case *ast.GenDecl:
 				for _, spec := range decl.Specs {

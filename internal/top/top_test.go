@@ -399,7 +399,9 @@ func TestTheFleetCountsEveryMachine(t *testing.T) {
 }
 
 func TestABarShowsAllThatIsThere(t *testing.T) {
-	for _, g := range []view.Group{{Max: 0}, {Max: 1000, Busy: 1, Silent: 1}, {Max: 3, Busy: 40, Idle: 1, Leaving: 1, Coming: 1, Silent: 1}} {
+	for _, g := range []view.Group{
+		{Max: 0}, {Max: 1000, Count: view.Count{Busy: 1, Silent: 1}}, {Max: 3, Count: view.Count{Busy: 40, Idle: 1, Leaving: 1, Coming: 1, Silent: 1}},
+	} {
 		b := bar(g, 17)
 		if len(b) != 17 {
 			t.Errorf("%+v: %q has %d characters", g, b, len(b))

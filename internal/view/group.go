@@ -32,14 +32,7 @@ type Group struct {
 	Trouble bool           `json:"trouble,omitempty"` // it may not do what it should
 	Bad     bool           `json:"bad,omitempty"`     // it, or machines of it, do not answer
 
-	Nodes     int `json:"nodes"` // the sum of the next four
-	Busy      int `json:"busy"`
-	Idle      int `json:"idle"`
-	Leaving   int `json:"leaving"`
-	Silent    int `json:"silent"`
-	Coming    int `json:"coming"`    // machines that are to become nodes, and nodes that start
-	NotJoined int `json:"notJoined"` // machines that should be nodes by now
-	Parked    int `json:"parked"`
+	Count
 
 	USD      *float64      `json:"usdPerHour"` // of its machines by list price, nil when that is unknown
 	Price    float64       `json:"priceUSDPerHour,omitempty"`
@@ -49,6 +42,18 @@ type Group struct {
 	Problem  string        `json:"problem,omitempty"`
 
 	Tiles []Tile `json:"tiles"` // by zone, then by name
+}
+
+// Count is how many machines of a group are in which state.
+type Count struct {
+	Nodes     int `json:"nodes"` // the sum of the next four
+	Busy      int `json:"busy"`
+	Idle      int `json:"idle"`
+	Leaving   int `json:"leaving"`
+	Silent    int `json:"silent"`
+	Coming    int `json:"coming"`    // machines that are to become nodes, and nodes that start
+	NotJoined int `json:"notJoined"` // machines that should be nodes by now
+	Parked    int `json:"parked"`
 }
 
 // State is what a machine's tile shows.
