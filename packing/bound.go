@@ -35,7 +35,7 @@ func (in *instance) prove(m *mix, cuts []cut, cost int64, effort int) (int64, []
 	var sack knapsack
 	for range refuteFleets * effort / defaultEffort {
 		steps := int(proofSteps * gain(cost, bound) * float64(effort) / defaultEffort)
-		f.search(in, cuts, in.large, in.count, newRoom(in), below{cost, math.MinInt64}, true, steps)
+		f.search(in, cuts, in.order.large, in.count, newRoom(in), below{cost, math.MinInt64}, true, steps)
 		least := min(float64(cost), f.open)
 		if len(f.found) > 0 {
 			least = min(least, float64(f.found[0].cost))

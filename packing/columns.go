@@ -41,7 +41,7 @@ func columns(in *instance, count []int, start *prices, left *room, effort int) m
 				continue
 			}
 			before := max(0, min(budget, steps))
-			loads, upper := k.solve(in, g, in.large, worth, start.weight, count, dear[g], before)
+			loads, upper := k.solve(in, g, in.order.large, worth, start.weight, count, dear[g], before)
 			budget -= before - k.steps + len(k.kinds)
 			scale = min(scale, dear[g]/upper)
 			if len(loads) > 0 && worthOf(loads, worth) > dear[g]*(1+1e-7) {

@@ -60,7 +60,7 @@ func (in *instance) thresholds(all []cut, sack *knapsack, weight []float64) []cu
 			}
 			c := cut{brings: slices.Clone(brings), holds: make([]float64, in.groups)}
 			for g := range c.holds {
-				_, upper := sack.solve(in, g, in.large, brings, weight, in.count, 0, cutSteps)
+				_, upper := sack.solve(in, g, in.order.large, brings, weight, in.count, 0, cutSteps)
 				c.holds[g] = float64(int64(upper + 1e-6))
 			}
 			all = append(all, c)
@@ -73,7 +73,7 @@ func (in *instance) thresholds(all []cut, sack *knapsack, weight []float64) []cu
 func (in *instance) cutOf(p *prices, sack *knapsack) cut {
 	c := cut{brings: p.pod, holds: make([]float64, in.groups)}
 	for g := range c.holds {
-		_, c.holds[g] = sack.solve(in, g, in.large, p.pod, p.weight, in.count, 0, knapsackSteps)
+		_, c.holds[g] = sack.solve(in, g, in.order.large, p.pod, p.weight, in.count, 0, knapsackSteps)
 	}
 	return c
 }

@@ -34,7 +34,7 @@ func newLanes(in *instance, g int, p *prices, have []int) *lanes {
 	if n <= fewKinds {
 		l.queues, l.fit = make([][]int32, 0, n), make([]float64, 0, n)
 		i := 0
-		for _, c := range in.large {
+		for _, c := range in.order.large {
 			if have[c] > 0 && in.takes[c].Has(g) {
 				flat[i] = int32(c)
 				l.queues = append(l.queues, flat[i:i+1])
@@ -59,7 +59,7 @@ func (l *lanes) sort(in *instance, p *prices, have []int, flat []int32) {
 	places := make([]place, 0, len(flat))
 	size := make([]int, angleBands*sizeBands*fitBands)
 	fit := make([]float64, len(size))
-	for _, c := range in.large {
+	for _, c := range in.order.large {
 		if have[c] == 0 || !in.takes[c].Has(l.group) {
 			continue
 		}

@@ -123,7 +123,7 @@ func (im *improvement) rebuild(tries int) bool {
 			im.have[l.kind] += p.count * l.count
 		}
 	}
-	slices.SortFunc(im.kinds, func(a, b int) int { return in.size[a] - in.size[b] })
+	slices.SortFunc(im.kinds, func(a, b int) int { return in.order.place[a] - in.order.place[b] })
 	fresh := im.repack(im.have, im.left, under, tries)
 	for _, c := range im.kinds {
 		im.have[c] = 0

@@ -29,8 +29,13 @@ type instance struct {
 	uses    []int64 // groups x caps
 	caps    []int64
 
+	order order
+}
+
+// order is that of the kinds by their size.
+type order struct {
 	large []int // kinds, largest first
-	size  []int // by kind: its place in large
+	place []int // by kind: where it stands in large
 }
 
 // compact reads the problem. Pods that no group takes, however many machines it adds, are not in the instance; they are returned.
@@ -162,19 +167,19 @@ func (in *instance) sortBySize() {
 		}
 	}
 	size := make([]float64, in.kinds)
-	in.large = make([]int, in.kinds)
+	in.order.large = make([]int, in.kinds)
 	for c := range in.kinds {
-		in.large[c] = c
+		in.order.large[c] = c
 		for d := range in.dims {
 			if r := in.share[c*in.dims+d]; r > 0 {
 				size[c] = max(size[c], r/largest[d])
 			}
 		}
 	}
-	slices.SortStableFunc(in.large, func(a, b int) int { return cmp.Compare(size[b], size[a]) })
-	in.size = make([]int, in.kinds)
-	for i, c := range in.large {
-		in.size[c] = i
+	slices.SortStableFunc(in.order.large, func(a, b int) int { return cmp.Compare(size[b], size[a]) })
+	in.order.place = make([]int, in.kinds)
+	for i, c := range in.order.large {
+		in.order.place[c] = i
 	}
 }
 

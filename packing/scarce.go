@@ -123,7 +123,7 @@ func (d *draft) squeeze(in *instance, have []int) {
 			}
 		}
 	}
-	for _, c := range in.large {
+	for _, c := range in.order.large {
 		requests := in.requests(c)
 		for i := 0; i < len(d.patterns) && have[c] > 0; i++ {
 			q := &d.patterns[i]

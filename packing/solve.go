@@ -59,7 +59,7 @@ func Bound(p Problem, cost int64) int64 {
 // anyhow looks for machines within the limits that hold all pods, whatever they cost; nil when it finds none. It tries few machines.
 func (in *instance) anyhow(m *mix) (*draft, *room) {
 	d, left := in.empty()
-	r := repacker{in: in, worth: &m.prices, cuts: in.cuts(m), kinds: in.large}
+	r := repacker{in: in, worth: &m.prices, cuts: in.cuts(m), kinds: in.order.large}
 	patterns := r.repack(in.count, left, below{math.MaxInt64 / 2, 0}, wholeTries)
 	if patterns == nil {
 		return nil, nil

@@ -26,17 +26,17 @@ const (
 func (rs *rounds) drop(l *listing, found, listed map[string]bool) {
 	for k, g := range rs.groups {
 		switch {
-		case g.stamp > l.stamp:
+		case g.reads.stamp > l.stamp:
 		case listed[k]:
-			if g.absent = there; g.discovered && !found[k] {
+			if g.presence.how = there; g.discovered && !found[k] {
 				rs.forget(k)
 			}
 		case rs.options.Kind == config.Standard: // a pool is its machines
-		case g.absent == there:
-			g.absent = unlisted
-		case g.absent == denied && g.good != nil && rs.left(g):
-			g.absent, g.since = gone, l.asked
-		case g.absent != unlisted && g.discovered && l.asked.Sub(g.since) >= takenFor:
+		case g.presence.how == there:
+			g.presence.how = unlisted
+		case g.presence.how == denied && g.good != nil && rs.left(g):
+			g.presence.how, g.presence.since = gone, l.asked
+		case g.presence.how != unlisted && g.discovered && l.asked.Sub(g.presence.since) >= takenFor:
 			rs.forget(k)
 		}
 	}

@@ -132,7 +132,7 @@ func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 func (p *Provider) answer(g *group) *cluster.Group {
 	out := g.answer()
 	if g.asking != nil && g.asking.late && out.Problem == "" {
-		out.Problem, out.Unanswered, out.Asked = p.unanswered(g, g.asking).Message, true, g.wanted
+		out.Problem, out.Unanswered, out.Asked = p.unanswered(g, g.asking).Message, true, g.writing.wanted
 	}
 	out.Taken = p.taken(g)
 	p.diagnostics.tell(out)
@@ -150,8 +150,8 @@ func (p *Provider) Unread() map[cluster.GroupID]*cloud.Error {
 	all := map[cluster.GroupID]*cloud.Error{}
 	for _, g := range p.groups {
 		switch {
-		case g.problem != "":
-			all[g.id] = g.fault
+		case g.problem.text != "":
+			all[g.id] = g.problem.fault
 		case g.asking != nil && g.asking.late:
 			all[g.id] = p.unanswered(g, g.asking)
 		}
@@ -192,7 +192,7 @@ func (p *Provider) Group(ctx context.Context, id cluster.GroupID) (*cluster.Grou
 	}
 	j := p.rounds.job(g, nil, true)
 	j.patience = max(leastWait, j.patience)
-	if !g.timedOut && p.now().Sub(g.asked) > p.options.period() { // nobody knows how long a read of it takes by now
+	if !g.reads.timedOut && p.now().Sub(g.reads.asked) > p.options.period() { // nobody knows how long a read of it takes by now
 		j.patience = max(firstWait, j.patience)
 	}
 	p.mu.Unlock()

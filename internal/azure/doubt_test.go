@@ -164,7 +164,7 @@ func TestBlameWaitsForACompleteRead(t *testing.T) {
 	p, g, minute := alone(), &group{id: "agents", name: "agents"}, 0
 	for i, r := range []*reading{list(&minute, 1, "a"), list(&minute, 3, "a b:Failed"), list(&minute, 3, "a b:Failed c")} {
 		if i == 1 {
-			g.blameID = map[string]*cluster.Failure{"b": said}
+			g.blame.id = map[string]*cluster.Failure{"b": said}
 		}
 		if err := p.take(g, r); err != nil {
 			t.Fatal(err)

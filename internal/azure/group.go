@@ -18,44 +18,69 @@ type group struct {
 	name       string // as Azure or the flag spells it
 	min, max   int
 	discovered bool
-	absent     absence
-	since      time.Time // when it became denied, or gone
-	facts      *facts    // of sizes and prices
+	presence   presence
+	facts      *facts // of sizes and prices
 
 	reading  *reading       // what is shown; nil when there was none. Its machines are those of good unless there was none
 	view     *cluster.Group // made from it, never changed; nil when there was none
 	good     *reading       // the last complete one; nil when there was none
 	doubted  *reading       // the last one, when it was not complete
 	unknowns int            // how many reads in a row decisions could not rest on
-	moved    time.Time      // when a read last showed other machines, states or capacity than the one before
-	asked    time.Time      // when a read last had a result
-	checked  time.Time      // when a list last showed that the model is still the one of the reading
-	resting  time.Time      // after a failed read: no other before
-	steady   bool           // as the last cycle saw it: see [Provider.Attend]
-	due      due            // what must be read again before the cache's time is over
-	stamp    uint64         // of the youngest fact; answers to older questions are dropped
-	asking   *question      // the read that has no answer yet; nil when there is none
-	took     time.Duration  // the last good read
-	timedOut bool           // the last read had no answer in time
+	reads    reads
 
-	lost          int              // the capacity of a growth that was given up, whose outcome no read has told yet; 0 when there is none
-	wanted        int              // the capacity that the write under way asks for; 0 when none does
-	writeTimedOut bool             // the last write had no answer in time
-	balked        time.Time        // when a growth was last refused in a way that may pass; zero after one that was accepted
-	problem       string           // of the last read; "" when it was good
-	fault         *cloud.Error     // behind the problem
-	unanswered    bool             // it is no more than that Azure did not answer, or not then
-	failure       *cluster.Failure // of the last operation
+	asking  *question // the read or write that has no answer yet; nil when there is none
+	writing writing
+	problem problem
+	failure *cluster.Failure // of the last operation
+	blame   blame
 
-	// blame is why machines failed, as operations said it: by instance id until the next complete read tells who bears that id.
-	blameID  map[string]*cluster.Failure
-	blameUID map[string]*cluster.Failure
+	away away
+}
 
-	departed  []string             // UIDs, sorted, of machines that leave, and that the view has no more
-	missing   []string             // UIDs, sorted, of machines that the list lacks though nobody saw them leave
+// presence is whether Azure still has a group.
+type presence struct {
+	how   absence
+	since time.Time // when it became denied, or gone
+}
+
+// away are machines of a group that are not shown.
+type away struct {
+	departed []string // UIDs, sorted, of those that leave, and that the view has no more
+	missing  []string // UIDs, sorted, of those that the list lacks though nobody saw them leave
+}
+
+// reads say how far a group is read, and when it is to be read again.
+type reads struct {
+	moved    time.Time     // when a read last showed other machines, states or capacity than the one before
+	asked    time.Time     // when a read last had a result
+	checked  time.Time     // when a list last showed that the model is still the one of the reading
+	resting  time.Time     // after a failed read: no other before
+	steady   bool          // as the last cycle saw it: see [Provider.Attend]
+	due      due           // what must be read again before the cache's time is over
+	stamp    uint64        // of the youngest fact; answers to older questions are dropped
+	took     time.Duration // the last good read
+	timedOut bool          // the last read had no answer in time
+}
+
+// writing is what became of what was asked of a group.
+type writing struct {
+	wanted    int                  // the capacity that the write under way asks for; 0 when none does
+	lost      int                  // the capacity of a growth that was given up, whose outcome no read has told yet; 0 when there is none
+	timedOut  bool                 // the last write had no answer in time
+	balked    time.Time            // when a growth was last refused in a way that may pass; zero after one that was accepted
 	ahead     string               // the growth of a pool under way, as its source tells it, for the record; "" for none
 	unstarted map[string]time.Time // machines that could not be started, by UID, and when that was tried
 }
+
+// problem is that of the last read; the zero value when it was good.
+type problem struct {
+	text       string
+	fault      *cloud.Error // behind it
+	unanswered bool         // it is no more than that Azure did not answer, or not then
+}
+
+// blame is why machines failed, as operations said it: by instance id until the next complete read tells who bears that id.
+type blame struct{ id, uid map[string]*cluster.Failure }
 
 // due says what of a group must be read again.
 type due int
@@ -94,19 +119,19 @@ func (s *state) take(g *group, r *reading) *cloud.Error {
 		g.doubted = r
 		if g.good != nil {
 			r = &reading{model: r.model, machines: g.good.machines, at: g.good.at, unknown: r.unknown}
-			blame, blameID = g.blameUID, g.blameID
+			blame, blameID = g.blame.uid, g.blame.id
 		}
 	}
 	view := g.show(r, blame, known)
 	if g.view == nil || !sameStates(g.view, view) {
-		g.moved = at
+		g.reads.moved = at
 	}
 	g.unknowns++
 	if view.Problem != "" || view.Usable() {
 		g.unknowns = 0
 	}
-	g.reading, g.view, g.blameUID, g.blameID = r, view, blame, blameID
-	g.asked, g.resting, g.due, g.problem = at, time.Time{}, nothing, ""
+	g.reading, g.view, g.blame.uid, g.blame.id = r, view, blame, blameID
+	g.reads.asked, g.reads.resting, g.reads.due, g.problem.text = at, time.Time{}, nothing, ""
 	return nil
 }
 
@@ -162,17 +187,17 @@ func (g *group) show(r *reading, blame map[string]*cluster.Failure, known map[st
 	for _, in := range view.Instances {
 		listed[in.UID] = true
 	}
-	g.departed, g.missing = nil, nil
+	g.away.departed, g.away.missing = nil, nil
 	for uid, b := range known {
 		switch {
 		case b.does == verbDelete && !listed[uid]:
-			g.departed = append(g.departed, uid)
+			g.away.departed = append(g.away.departed, uid)
 		case b.absent && b.does != verbDelete:
-			g.missing = append(g.missing, uid)
+			g.away.missing = append(g.away.missing, uid)
 		}
 	}
-	slices.Sort(g.departed)
-	slices.Sort(g.missing)
+	slices.Sort(g.away.departed)
+	slices.Sort(g.away.missing)
 	g.facts.describe(view, r.model)
 	return view
 }
@@ -186,7 +211,7 @@ func sameStates(a, b *cluster.Group) bool {
 
 // moving says whether the last read shows machines that come or go, or a group that is being changed.
 func (g *group) moving() bool {
-	if g.view == nil || g.problem != "" || g.view.Problem != "" {
+	if g.view == nil || g.problem.text != "" || g.view.Problem != "" {
 		return false
 	}
 	if g.reading.model.provisioning == "Updating" {
@@ -200,7 +225,7 @@ func (g *group) moving() bool {
 // showAgain shows the group anew as the ledger has it by now. state.mu is held.
 func (s *state) showAgain(g *group) {
 	if g.reading != nil {
-		g.view = g.show(g.reading, g.blameUID, s.beyond(g))
+		g.view = g.show(g.reading, g.blame.uid, s.beyond(g))
 	}
 }
 
@@ -222,10 +247,10 @@ func (s *state) unseen(g *group) bool {
 func (g *group) attribute(r *reading) map[string]*cluster.Failure {
 	blame := map[string]*cluster.Failure{}
 	for _, m := range r.machines {
-		if f := g.blameUID[m.uid]; f != nil {
+		if f := g.blame.uid[m.uid]; f != nil {
 			blame[m.uid] = f
 		}
-		if f := g.blameID[m.id]; f != nil {
+		if f := g.blame.id[m.id]; f != nil {
 			blame[m.uid] = f
 		}
 	}
@@ -242,14 +267,14 @@ const patience = 5 * time.Minute
 // not accepted, says nothing of the group.
 func (g *group) refuse(e *cloud.Error, now time.Time) {
 	if e.Code != shareSpent || now.Sub(g.looked()) >= patience {
-		g.fault = e
-		g.problem, g.unanswered = e.Message, e.Kind == cloud.Transient || e.Kind == cloud.Throttled
+		g.problem.fault = e
+		g.problem.text, g.problem.unanswered = e.Message, e.Kind == cloud.Transient || e.Kind == cloud.Throttled
 	}
-	g.resting = now.Add(max(retryAfterFault(e), e.RetryAfter))
+	g.reads.resting = now.Add(max(retryAfterFault(e), e.RetryAfter))
 	switch {
 	case ofSignIn(e):
 	case e.Kind == cloud.NotFound, e.Kind == cloud.Unauthorized, e.Kind == cloud.Invalid:
-		g.asked, g.due, g.unknowns = now, nothing, 0
+		g.reads.asked, g.reads.due, g.unknowns = now, nothing, 0
 	}
 }
 
@@ -310,17 +335,17 @@ func (g *group) answer() *cluster.Group {
 	if g.view != nil {
 		*out = *g.view
 		out.Instances, out.Parked = slices.Clone(g.view.Instances), slices.Clone(g.view.Parked)
-		out.Departed, out.Missing = g.departed, g.missing
+		out.Departed, out.Missing = g.away.departed, g.away.missing
 		if g.reading.model.unfit == "" {
 			out.ProviderIDPrefix, out.HostnamePrefix = g.reading.model.names.id, g.reading.model.names.hostname
 		}
 	}
 	out.Min, out.Max, out.Failure = g.min, g.max, g.failure
-	if g.absent == gone {
-		out.Min, out.Max, out.Failure, out.Deleted = 0, 0, nil, g.since.UTC()
+	if g.presence.how == gone {
+		out.Min, out.Max, out.Failure, out.Deleted = 0, 0, nil, g.presence.since.UTC()
 	}
-	if g.problem != "" {
-		out.Problem, out.Unanswered = g.problem, g.unanswered
+	if g.problem.text != "" {
+		out.Problem, out.Unanswered = g.problem.text, g.problem.unanswered
 	}
 	return out
 }

@@ -23,7 +23,7 @@ func TestAnOperationsBlameStaysWithTheMachineAndNotWithItsID(t *testing.T) {
 	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	said := &cluster.Failure{At: at, Code: "AllocationFailed"}
 	p := alone()
-	g := &group{id: "agents", name: "agents", blameID: map[string]*cluster.Failure{"7": said}}
+	g := &group{id: "agents", name: "agents", blame: blame{id: map[string]*cluster.Failure{"7": said}}}
 	read := func(uid string) *cluster.Instance {
 		t.Helper()
 		r := &reading{model: &model{capacity: 1}, machines: []*machine{vm("7", uid)}, at: at, asked: p.options.Ledger.Instant()}
@@ -81,12 +81,12 @@ func TestAWriteThatIsNotSentIsNotTold(t *testing.T) {
 	}
 	a := asked{growth: p.options.Ledger.Instant()}
 	p.options.Ledger.Observe(fleet.Asked{Group: "agents", At: a.growth, Verb: fleet.Grow, To: 3})
-	g.ahead = "a growth of a pool"
+	g.writing.ahead = "a growth of a pool"
 	if err := p.writes.send(t.Context(), g, "resize", 3, a, nil); err == nil {
 		t.Error("it was sent")
 	}
-	if to, _ := p.options.Ledger.Ledger().Grown("agents"); to != 0 || g.ahead != "" {
-		t.Errorf("the next process is told of a capacity of %d and of %q, want neither", to, g.ahead)
+	if to, _ := p.options.Ledger.Ledger().Grown("agents"); to != 0 || g.writing.ahead != "" {
+		t.Errorf("the next process is told of a capacity of %d and of %q, want neither", to, g.writing.ahead)
 	}
 }
 

@@ -92,10 +92,10 @@ func (m *machine) sighted() fleet.State {
 func (s *state) tellGrowth(g *group, capacity, makes int, started []cluster.Machine) (a asked) {
 	if makes > 0 {
 		if k, ok := g.reading.model.kind.(intentRecorder); ok {
-			g.ahead = k.recordIntent(g.name, capacity)
+			g.writing.ahead = k.recordIntent(g.name, capacity)
 		}
 		a.growth = s.options.Ledger.Instant()
-		s.options.Ledger.Observe(fleet.Asked{Group: fleet.GroupID(g.id), At: a.growth, Verb: fleet.Grow, From: g.reading.model.capacity, To: capacity, Token: g.ahead})
+		s.options.Ledger.Observe(fleet.Asked{Group: fleet.GroupID(g.id), At: a.growth, Verb: fleet.Grow, From: g.reading.model.capacity, To: capacity, Token: g.writing.ahead})
 	}
 	if len(started) > 0 {
 		a.machines = s.options.Ledger.Instant()

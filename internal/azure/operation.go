@@ -182,10 +182,10 @@ func (w *watch) unwatch(o *operation) {
 	if g == nil {
 		return
 	}
-	if g.due == nothing {
-		g.due = all
+	if g.reads.due == nothing {
+		g.reads.due = all
 	}
-	w.outdate(g, g.due)
+	w.outdate(g, g.reads.due)
 	if len(o.Named) > 0 {
 		w.showAgain(g)
 	}
@@ -193,7 +193,7 @@ func (w *watch) unwatch(o *operation) {
 
 // outdate has a group read again, and drops the answer to a read that is under way: it may tell what was so before. state.mu is held.
 func (s *state) outdate(g *group, what due) {
-	g.due, g.stamp = max(g.due, what), s.stamp()
+	g.reads.due, g.reads.stamp = max(g.reads.due, what), s.stamp()
 }
 
 // pollFailed plans the next poll. An operation that Azure does not know any more, or does not show to this identity, is over: it is not
@@ -234,14 +234,14 @@ func (w *watch) finish(o *operation, err error) {
 	if g == nil {
 		return
 	}
-	g.due = all
+	g.reads.due = all
 	if err == nil {
 		o.done = true
 		w.tellAnswer(o.Group, o.Asked, fleet.Done)
 		if !o.removes() {
 			g.failure = nil
 			if o.Verb == verbStart || g.settle(o.Capacity) {
-				g.due = machines
+				g.reads.due = machines
 			}
 		}
 		return
@@ -267,10 +267,10 @@ func (w *watch) finish(o *operation, err error) {
 	g.failure = worst.failure(at, status, "OperationFailed", about, o.Machines)
 	g.failure.Message = o.Action + ": " + g.failure.Message
 	g.refuseStart(o, reported, at)
-	g.blameID = map[string]*cluster.Failure{}
+	g.blame.id = map[string]*cluster.Failure{}
 	for _, l := range reported.leaves() {
 		if l.Target != "" {
-			g.blameID[l.Target] = l.failure(at, status, "OperationFailed", about, o.Machines)
+			g.blame.id[l.Target] = l.failure(at, status, "OperationFailed", about, o.Machines)
 		}
 	}
 	w.options.Log.Info("operation failed", "group", o.Group, "action", o.Action, "code", g.failure.Code, "err", g.failure.Message)

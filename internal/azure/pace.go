@@ -59,7 +59,7 @@ func (p *pacer) ttl(g *group) time.Duration {
 		return g.pace(p.options.period())
 	case p.reported(g.id):
 		return busyFactor * p.options.period()
-	case g.moving() && g.asked.Sub(g.moved) < movingFor:
+	case g.moving() && g.reads.asked.Sub(g.reads.moved) < movingFor:
 		return min(movingEvery, p.options.period())
 	case len(p.operations) > 0:
 		return besideFactor * p.options.period()
@@ -90,11 +90,11 @@ func (p *pacer) machinesTTL(g *group) time.Duration {
 }
 
 // looked is when the group was last found to be as it is shown: by a read of its machines, or by a model that had not moved since.
-func (g *group) looked() time.Time { return latest(g.asked, g.checked) }
+func (g *group) looked() time.Time { return latest(g.reads.asked, g.reads.checked) }
 
 // stale says whether the group's last look has served its time. state.mu is held.
 func (p *pacer) stale(g *group, now time.Time) bool {
-	return !now.Before(g.resting) && now.Sub(g.looked()) >= p.ttl(g)
+	return !now.Before(g.reads.resting) && now.Sub(g.looked()) >= p.ttl(g)
 }
 
 // again is when the group is read again, if nothing else has it read sooner: zero while a read has no answer. state.mu is held.
@@ -102,7 +102,7 @@ func (p *pacer) again(g *group) time.Time {
 	if g.asking != nil {
 		return time.Time{}
 	}
-	return latest(g.resting, g.looked().Add(p.ttl(g))).UTC()
+	return latest(g.reads.resting, g.looked().Add(p.ttl(g))).UTC()
 }
 
 // restless says whether the group is read more often than others. state.mu is held.
@@ -113,16 +113,16 @@ func (p *pacer) restless(g *group) bool { return p.ttl(g) < p.options.period()/2
 // flight does not take part. state.mu is held.
 func (p *pacer) joins(g *group, now time.Time) bool {
 	over, left := now.Sub(g.looked()), p.ttl(g)-now.Sub(g.looked())
-	return !now.Before(g.resting) && !p.busy(g.id) && (over > left || over == left && p.lists%2 == 0)
+	return !now.Before(g.reads.resting) && !p.busy(g.id) && (over > left || over == left && p.lists%2 == 0)
 }
 
 // unmoved says whether the newly listed model is the one that the group's complete reading rests on, and the machines of that have time
 // left beyond the next half beat: they need not be listed again. state.mu is held.
 func (p *pacer) unmoved(g *group, m *model, now time.Time) bool {
 	r := g.reading
-	if r == nil || !r.whole || g.problem != "" || g.due != nothing || g.moving() || m.unfit != "" {
+	if r == nil || !r.whole || g.problem.text != "" || g.reads.due != nothing || g.moving() || m.unfit != "" {
 		return false
 	}
 	same := m.version != "" && m.version == r.model.version && m.capacity == r.model.capacity && m.provisioning == r.model.provisioning
-	return same && now.Sub(g.asked)+p.options.period()/2 < p.machinesTTL(g)
+	return same && now.Sub(g.reads.asked)+p.options.period()/2 < p.machinesTTL(g)
 }

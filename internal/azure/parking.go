@@ -54,7 +54,7 @@ func (r *reading) place(g *cluster.Group, in *cluster.Instance, m *machine, does
 
 // balks says whether the machine's last start was refused a moment ago.
 func (g *group) balks(uid string, now time.Time) bool {
-	refused, ok := g.unstarted[uid]
+	refused, ok := g.writing.unstarted[uid]
 	return ok && now.Sub(refused) < startAgain
 }
 
@@ -76,10 +76,10 @@ func (g *group) refuseStart(o *operation, reported answer, now time.Time) {
 
 // passOver has growth make new machines for a while instead of starting these. state.mu is held.
 func (g *group) passOver(machines []cluster.Machine, now time.Time) {
-	if g.unstarted == nil {
-		g.unstarted = map[string]time.Time{}
+	if g.writing.unstarted == nil {
+		g.writing.unstarted = map[string]time.Time{}
 	}
 	for _, m := range machines {
-		g.unstarted[m.UID] = now
+		g.writing.unstarted[m.UID] = now
 	}
 }

@@ -150,12 +150,12 @@ func (p *Provider) Triggers() <-chan struct{} { return p.triggers }
 // patience is how long an answer about a group is waited for.
 func (g *group) patience() time.Duration {
 	switch {
-	case g.timedOut:
+	case g.reads.timedOut:
 		return 0
 	case g.reading == nil:
 		return firstWait
 	}
-	return min(mostWait, max(leastWait, 3*g.took))
+	return min(mostWait, max(leastWait, 3*g.reads.took))
 }
 
 // unanswered says that a question about the group has no answer yet.

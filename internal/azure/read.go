@@ -38,7 +38,7 @@ func (rd *reader) dubious(g *group, r *reading, err error) bool {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
 	switch {
-	case g.problem != "" || g.unknowns > 0:
+	case g.problem.text != "" || g.unknowns > 0:
 		return false
 	case err != nil:
 		return rd.once(err)

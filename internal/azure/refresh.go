@@ -60,11 +60,11 @@ func (rs *rounds) reads(j *job) func(context.Context) func() {
 		return func() {
 			g.asking = nil
 			if fault == nil {
-				g.took = rs.now().Sub(j.asked)
+				g.reads.took = rs.now().Sub(j.asked)
 			}
-			g.timedOut = fault != nil && fault.Code == noAnswer
-			if fault != nil && fault.Kind == cloud.NotFound && g.absent == unlisted {
-				fault, g.absent, g.since = rs.unlisted(g), denied, j.asked
+			g.reads.timedOut = fault != nil && fault.Code == noAnswer
+			if fault != nil && fault.Kind == cloud.NotFound && g.presence.how == unlisted {
+				fault, g.presence.how, g.presence.since = rs.unlisted(g), denied, j.asked
 			}
 			j.fault = rs.store(g, j.stamp, r, fault) // a fault is the group's problem
 		}
@@ -168,7 +168,7 @@ func (rs *rounds) listWanted() bool {
 	for _, g := range rs.groups {
 		switch {
 		case !rs.stale(g, now):
-		case !rs.restless(g), g.absent == gone:
+		case !rs.restless(g), g.presence.how == gone:
 			return true
 		default:
 			restless++
@@ -217,7 +217,7 @@ func (rs *rounds) plan(ctx context.Context, l *listing) []*job {
 	var jobs []*job
 	for _, k := range slices.Sorted(maps.Keys(rs.groups)) { // so that those who read in turn do so in one order
 		g, m := rs.groups[k], models[k]
-		known := listed && g.stamp <= l.stamp
+		known := listed && g.reads.stamp <= l.stamp
 		if !known {
 			m = nil
 		}
@@ -226,27 +226,27 @@ func (rs *rounds) plan(ctx context.Context, l *listing) []*job {
 		switch {
 		case g.asking != nil:
 			// its answer is on its way
-		case g.absent == gone && known:
+		case g.presence.how == gone && known:
 			if fault := rs.clear(g, l.asked); fault != nil {
 				g.refuse(fault, now)
 			}
-		case g.absent == gone && (l == nil || fault == nil || fault.Kind == cloud.Throttled || fault.Code == noAnswer):
+		case g.presence.how == gone && (l == nil || fault == nil || fault.Kind == cloud.Throttled || fault.Code == noAnswer):
 			// its turn comes with the next list
 		case known && beat && !stale && m != nil && !rs.busy(g.id) && rs.unmoved(g, m, now):
-			g.checked = l.asked // the list has said so anyway, and the group keeps step with the others
+			g.reads.checked = l.asked // the list has said so anyway, and the group keeps step with the others
 		case stale && fault != nil && fault.Kind != cloud.Throttled && fault.Code != noAnswer:
 			g.refuse(fault, now)
-		case !looks && (g.due == nothing || now.Before(g.resting)):
+		case !looks && (g.reads.due == nothing || now.Before(g.reads.resting)):
 			// not its turn
 		case stale && !known && !rs.restless(g) && !rs.listShut(now):
 			// its turn comes with the next list
-		case known && m == nil && g.absent == denied:
+		case known && m == nil && g.presence.how == denied:
 			g.refuse(rs.unlisted(g), now)
 		case known && m == nil: // one list may lie: the group itself is asked for
 			jobs = append(jobs, rs.job(g, nil, rs.busy(g.id)))
 		case looks && known && rs.unmoved(g, m, now):
-			g.checked = l.asked
-		case !looks && g.due == machines && g.reading != nil && g.reading.whole:
+			g.reads.checked = l.asked
+		case !looks && g.reads.due == machines && g.reading != nil && g.reading.whole:
 			jobs = append(jobs, rs.job(g, g.reading.model, rs.busy(g.id)))
 		default:
 			jobs = append(jobs, rs.job(g, m, rs.busy(g.id)))
@@ -278,7 +278,7 @@ func (rs *rounds) discover(l *listing) {
 	for _, m := range l.models {
 		k := key(m.name)
 		listed[k] = true
-		if g := rs.groups[k]; g != nil && (!g.discovered || g.stamp > l.stamp) || !matches(rs.options.Discovery, m.tags) {
+		if g := rs.groups[k]; g != nil && (!g.discovered || g.reads.stamp > l.stamp) || !matches(rs.options.Discovery, m.tags) {
 			continue
 		}
 		limits, err := sizes(rs.options.Discovery, m.tags)

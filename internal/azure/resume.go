@@ -29,8 +29,8 @@ func (p *Provider) SaveOperations() []byte {
 		for _, name := range slices.Sorted(maps.Keys(p.groups)) {
 			g := p.groups[name]
 			tokens := t.asked(g.name)
-			if g.ahead != "" {
-				tokens = append(tokens, g.ahead)
+			if g.writing.ahead != "" {
+				tokens = append(tokens, g.writing.ahead)
 			}
 			for _, token := range tokens {
 				saved = append(saved, Operation{Group: g.id, Verb: verbAsked, Token: token})

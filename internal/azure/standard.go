@@ -27,13 +27,11 @@ import (
 // machines with what belongs to them. Both are begun and not waited for: [standard.carryOn] goes on with them in every cycle.
 type standard struct {
 	resourceGroup string
-	template      string         // the deployment that is replayed
-	pools         []string       // by name
-	keep          int            // finished deployments of sluice's own
-	force         bool           // delete machines by force
-	readOnly      bool           // write nothing
-	given         map[string]any // the deployment's parameters; nil: they are in the file
-	file          string
+	replays       replays
+	pools         []string // by name
+	keep          int      // finished deployments of sluice's own
+	force         bool     // delete machines by force
+	readOnly      bool     // write nothing
 	unique        func() string
 	now           func() time.Time
 	log           *slog.Logger
@@ -43,21 +41,33 @@ type standard struct {
 
 	mu       sync.Mutex
 	bare     bool // Azure gives no instance views in a list
-	adopted  bool // the deployments of an earlier process are known
-	growing  []*growth
-	intended map[string]*growth // that was foretold last, by pool
-	known    map[string]*known  // what is known of pools, by name in lower case
-	removing map[string]string  // names of the machines, by UID, whose removal this process has begun and not finished
+	growths  growths
+	known    map[string]*known // what is known of pools, by name in lower case
+	removing map[string]string // names of the machines, by UID, whose removal this process has begun and not finished
 	sweeper  sweeper
 	prune    time.Time         // when old deployments are to be looked for; zero: not
 	said     map[string]string // why a chore is not done, by chore, as the last warning said
 }
 
+// replays are made of a deployment that is there.
+type replays struct {
+	template string         // that deployment
+	given    map[string]any // its parameters; nil: they are in the file
+	file     string
+}
+
+// growths are those that run, and by pool the one that was foretold last.
+type growths struct {
+	growing  []*growth
+	intended map[string]*growth
+	adopted  bool // the deployments of an earlier process are known
+}
+
 func newStandard(o Options, factory *armcompute.ClientFactory, pipeline runtime.Pipeline) *standard {
 	s := &standard{
-		resourceGroup: o.ResourceGroup, template: o.Deployment, keep: cmp.Or(o.MaxDeployments, 10), force: o.ForceDelete, readOnly: o.ReadOnly,
-		given: o.DeploymentParameters, file: config.ParametersFile, now: o.Now, log: o.Log, vms: factory.NewVirtualMachinesClient(), arm: newResourceManager(o, pipeline),
-		removing: map[string]string{}, intended: map[string]*growth{}, known: map[string]*known{}, unique: o.Unique,
+		resourceGroup: o.ResourceGroup, replays: replays{o.Deployment, o.DeploymentParameters, config.ParametersFile}, keep: cmp.Or(o.MaxDeployments, 10), force: o.ForceDelete, readOnly: o.ReadOnly,
+		now: o.Now, log: o.Log, vms: factory.NewVirtualMachinesClient(), arm: newResourceManager(o, pipeline),
+		removing: map[string]string{}, growths: growths{intended: map[string]*growth{}}, known: map[string]*known{}, unique: o.Unique,
 	}
 	if s.unique == nil {
 		s.unique = unique

@@ -130,7 +130,7 @@ func (s *standard) clear(ctx context.Context, ends lease) {
 		return
 	}
 	s.prune = time.Time{} // whoever asks for another look meanwhile gets one
-	known := slices.Clone(s.growing)
+	known := slices.Clone(s.growths.growing)
 	s.mu.Unlock()
 	all, err := s.arm.deployments(ctx)
 	var finished []*deployment
@@ -179,7 +179,7 @@ func (s *standard) clear(ctx context.Context, ends lease) {
 		}
 		unanswered = unanswered || g.Over.IsZero()
 	}
-	s.growing = slices.DeleteFunc(s.growing, func(g *growth) bool { return !g.Over.IsZero() && now.Sub(g.Over) >= believeFor })
+	s.growths.growing = slices.DeleteFunc(s.growths.growing, func(g *growth) bool { return !g.Over.IsZero() && now.Sub(g.Over) >= believeFor })
 	if left > 0 || unanswered {
 		s.prune = sooner(s.prune, s.now().Add(pruneEvery))
 	}

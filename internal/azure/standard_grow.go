@@ -68,7 +68,7 @@ func (s *standard) coming(name string, vms []*armcompute.VirtualMachine) []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var coming []int
-	for _, g := range s.growing {
+	for _, g := range s.growths.growing {
 		if !strings.EqualFold(g.Pool, name) || g.forgets(s.now()) {
 			continue
 		}
@@ -102,7 +102,7 @@ func (k *pool) grow(ctx context.Context, name, version string, n int) (*accepted
 	if add <= 0 {
 		return nil, &cloud.Error{Kind: cloud.Conflict, Code: "PoolMoved", Message: fmt.Sprintf("node pool %q has %d machines by now", name, m.capacity)}
 	}
-	template, err := k.arm.template(ctx, k.template)
+	template, err := k.arm.template(ctx, k.replays.template)
 	if err != nil {
 		return nil, err
 	}
@@ -111,16 +111,16 @@ func (k *pool) grow(ctx context.Context, name, version string, n int) (*accepted
 		return nil, err
 	}
 	if template, parameters, err = replay(template, parameters, name, first, add); err != nil {
-		return nil, invalid("TemplateUnfit", "deployment %q can't be replayed: %v", k.template, err)
+		return nil, invalid("TemplateUnfit", "deployment %q can't be replayed: %v", k.replays.template, err)
 	}
 	k.mu.Lock()
-	g := k.intended[strings.ToLower(name)]
+	g := k.growths.intended[strings.ToLower(name)]
 	if g == nil || g.First != first || g.Machines != add {
 		g = &growth{Deployment: ownDeployment + k.unique(), Pool: name, First: first, Machines: add}
 	}
-	delete(k.intended, strings.ToLower(name))
+	delete(k.growths.intended, strings.ToLower(name))
 	g.Begun, g.followed = k.now().UTC(), true
-	k.growing, k.prune = append(k.growing, g), k.now()
+	k.growths.growing, k.prune = append(k.growths.growing, g), k.now()
 	k.mu.Unlock()
 	poller, resp, err := k.arm.deploy(ctx, g.Deployment, template, parameters) //nolint:bodyclose // the pipeline has read and closed it
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *standard) unanswered(g *growth, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.growing = slices.DeleteFunc(s.growing, func(other *growth) bool { return other == g })
+	s.growths.growing = slices.DeleteFunc(s.growths.growing, func(other *growth) bool { return other == g })
 }
 
 // lost has the end of a growth looked for in the list of deployments.
@@ -176,7 +176,7 @@ func (k *pool) recordIntent(name string, n int) (token string) {
 	g := &growth{Deployment: ownDeployment + k.unique(), Pool: name, First: first, Machines: add, Begun: k.now().UTC()}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.intended[strings.ToLower(name)] = g
+	k.growths.intended[strings.ToLower(name)] = g
 	return g.token()
 }
 
@@ -184,7 +184,7 @@ func (k *pool) recordIntent(name string, n int) (token string) {
 func (s *standard) asked(pool string) (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, g := range s.growing {
+	for _, g := range s.growths.growing {
 		last := g.Over
 		if last.IsZero() {
 			last = g.Begun.Add(s.now().Sub(g.Begun).Truncate(believeFor / 2))
@@ -204,13 +204,13 @@ func (s *standard) merge(token string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slices.ContainsFunc(s.growing, func(other *growth) bool { return other.Deployment == g.Deployment }) {
+	if slices.ContainsFunc(s.growths.growing, func(other *growth) bool { return other.Deployment == g.Deployment }) {
 		return
 	}
 	if now := s.now().UTC(); g.Begun.After(now) {
 		g.Begun = now // by the clock of another machine
 	}
-	if s.growing = append(s.growing, g); g.Over.IsZero() {
+	if s.growths.growing = append(s.growths.growing, g); g.Over.IsZero() {
 		s.prune = s.now() // look for its end
 	}
 }
@@ -236,7 +236,7 @@ func (k *pool) free(name string) (int, error) {
 	if last := k.known[strings.ToLower(name)]; last != nil && len(k.members) == 0 {
 		first = max(first, last.free)
 	}
-	for _, g := range k.growing { // also of one that has failed: it may have made some
+	for _, g := range k.growths.growing { // also of one that has failed: it may have made some
 		if strings.EqualFold(g.Pool, name) {
 			first = max(first, g.First+g.Machines)
 		}
@@ -263,7 +263,7 @@ func (s *standard) resume(ctx context.Context, _ string, v verb, token string) (
 		}
 		g.followed = true
 		s.mu.Lock()
-		s.growing = append(slices.DeleteFunc(s.growing, func(other *growth) bool { return other.Deployment == g.Deployment }), g)
+		s.growths.growing = append(slices.DeleteFunc(s.growths.growing, func(other *growth) bool { return other.Deployment == g.Deployment }), g)
 		s.mu.Unlock()
 		a := accept(v, s.following(g, poller), nil)
 		a.token = token
@@ -285,7 +285,7 @@ func (s *standard) ended(g *growth, failed bool) {
 // adopt finds, once, the deployments that an earlier process began and that are still at it: their machines count as coming.
 func (s *standard) adopt(ctx context.Context) error {
 	s.mu.Lock()
-	done := s.adopted
+	done := s.growths.adopted
 	s.mu.Unlock()
 	if done {
 		return nil
@@ -296,16 +296,16 @@ func (s *standard) adopt(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.adopted {
+	if s.growths.adopted {
 		return nil
 	}
-	s.adopted = true
+	s.growths.adopted = true
 	for _, d := range all {
-		if !strings.HasPrefix(d.Name, ownDeployment) || !d.active() || slices.ContainsFunc(s.growing, func(g *growth) bool { return g.Deployment == d.Name }) {
+		if !strings.HasPrefix(d.Name, ownDeployment) || !d.active() || slices.ContainsFunc(s.growths.growing, func(g *growth) bool { return g.Deployment == d.Name }) {
 			continue
 		}
 		if g := s.read(d); g != nil {
-			s.growing = append(s.growing, g)
+			s.growths.growing = append(s.growths.growing, g)
 			s.prune = s.now() // look again for its end
 		}
 	}
@@ -332,18 +332,18 @@ func numberOf(v any) (int, bool) {
 
 // parameters are those of the configuration, or of the file. They are a copy: the caller may change it.
 func (s *standard) parameters() (map[string]any, error) {
-	if s.given != nil {
-		return maps.Clone(s.given), nil
+	if s.replays.given != nil {
+		return maps.Clone(s.replays.given), nil
 	}
-	raw, err := os.ReadFile(s.file)
+	raw, err := os.ReadFile(s.replays.file)
 	if err != nil {
-		return nil, invalid("ParametersMissing", "the parameters of deployment %q can't be read (%v): put them at %s under the key parameters, or give deploymentParameters in azure.json", s.template, innermost(err), s.file)
+		return nil, invalid("ParametersMissing", "the parameters of deployment %q can't be read (%v): put them at %s under the key parameters, or give deploymentParameters in azure.json", s.replays.template, innermost(err), s.replays.file)
 	}
 	var file struct {
 		Parameters map[string]any `json:"parameters"`
 	}
 	if err := json.Unmarshal(raw, &file); err != nil || file.Parameters == nil {
-		return nil, invalid("ParametersUnreadable", "%s holds no JSON object with the key parameters: put the parameters of deployment %q there", s.file, s.template)
+		return nil, invalid("ParametersUnreadable", "%s holds no JSON object with the key parameters: put the parameters of deployment %q there", s.replays.file, s.replays.template)
 	}
 	return file.Parameters, nil
 }

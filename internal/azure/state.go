@@ -41,18 +41,18 @@ func (s *state) stamp() uint64 {
 
 // store keeps what a read found, unless something younger is known: that is a fault, too. state.mu is held.
 func (s *state) store(g *group, stamp uint64, r *reading, fault *cloud.Error) *cloud.Error {
-	if stamp < g.stamp {
+	if stamp < g.reads.stamp {
 		return &cloud.Error{Kind: cloud.Conflict, Group: g.id, Code: "ChangedInBetween", Message: fmt.Sprintf("read %s: it changed before the answer came", g)}
 	}
 	if fault == nil {
-		g.stamp = stamp
+		g.reads.stamp = stamp
 		s.obey(g, r.model)
 		fault = s.take(g, r)
-		if fault == nil && g.lost > 0 {
-			if g.view.Capacity >= g.lost {
+		if fault == nil && g.writing.lost > 0 {
+			if g.view.Capacity >= g.writing.lost {
 				g.failure = nil
 			}
-			g.lost = 0
+			g.writing.lost = 0
 		}
 	}
 	if fault != nil {

@@ -24,9 +24,9 @@ func (p *Provider) Attend(groups map[cluster.GroupID]cloud.Attention) {
 	defer p.mu.Unlock()
 	now := p.now()
 	for _, g := range p.groups {
-		was, is := g.steady, groups[g.id]
-		if g.steady = is == cloud.Seldom; was && !g.steady {
-			g.checked = time.Time{} // what counts is when its machines were listed
+		was, is := g.reads.steady, groups[g.id]
+		if g.reads.steady = is == cloud.Seldom; was && !g.reads.steady {
+			g.reads.checked = time.Time{} // what counts is when its machines were listed
 			p.hasty = p.hasty || is == cloud.AtOnce && p.pace.stale(g, now)
 		}
 	}
@@ -35,5 +35,5 @@ func (p *Provider) Attend(groups map[cluster.GroupID]cloud.Attention) {
 // vouched says whether nodes tell of the group's machines, and its model of the rest. Of a group of which lists alone tell there is no such model.
 // state.mu is held.
 func (s *state) vouched(g *group) bool {
-	return g.steady && !g.bare() && s.options.InstanceCacheTTL == 0
+	return g.reads.steady && !g.bare() && s.options.InstanceCacheTTL == 0
 }

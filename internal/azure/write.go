@@ -58,7 +58,7 @@ func (w *writes) recordIntent(ctx context.Context, own *group, doing string, rem
 		return a, nil
 	}
 	w.mu.Lock()
-	own.ahead = ""
+	own.writing.ahead = ""
 	w.mu.Unlock()
 	w.tellUnsent(own.id, a)
 	if errors.Is(err, ErrAccompanied) {
@@ -78,16 +78,16 @@ func (w *writes) send(ctx context.Context, own *group, doing string, wanted int,
 	if own.asking != nil {
 		w.tellUnsent(own.id, asked)
 		defer w.mu.Unlock()
-		if own.wanted == 0 { // it is no growth, whose word stands
-			own.ahead = ""
+		if own.writing.wanted == 0 { // it is no growth, whose word stands
+			own.writing.ahead = ""
 		}
 		return w.unanswered(own, own.asking)
 	}
 	q := newQuestion(writeWait)
-	if q.doing = "write to"; own.writeTimedOut {
+	if q.doing = "write to"; own.writing.timedOut {
 		q.patience = writeAgain
 	}
-	own.asking, own.wanted = q, wanted
+	own.asking, own.writing.wanted = q, wanted
 	w.mu.Unlock()
 
 	end, ends := ctx.Deadline()
@@ -101,8 +101,8 @@ func (w *writes) send(ctx context.Context, own *group, doing string, wanted int,
 		e := write(ctx)
 		return func() {
 			var fault *cloud.Error
-			own.asking, own.wanted, own.ahead, err = nil, 0, "", e
-			own.writeTimedOut = errors.As(e, &fault) && fault.Code == noAnswer
+			own.asking, own.writing.wanted, own.writing.ahead, err = nil, 0, "", e
+			own.writing.timedOut = errors.As(e, &fault) && fault.Code == noAnswer
 			if q.late && e != nil {
 				w.failedLate(own, wanted, fault)
 			}
@@ -126,7 +126,7 @@ func (w *writes) failedLate(own *group, wanted int, e *cloud.Error) {
 		own.failure.Rest = max(lateRest, e.RetryAfter)
 	}
 	if outcomeUnknown(e) {
-		own.lost = wanted
+		own.writing.lost = wanted
 	}
 }
 
@@ -180,10 +180,10 @@ func (w *writes) grow(ctx context.Context, own *group, kind kind, g *cluster.Gro
 		}
 		w.tellAnswer(own.id, asked.growth, fleet.Accepted)
 		w.mu.Lock()
-		own.balked = time.Time{}
-		own.stamp = w.stamp()
+		own.writing.balked = time.Time{}
+		own.reads.stamp = w.stamp()
 		if !own.confirm(a.model) {
-			own.due = all
+			own.reads.due = all
 		}
 		w.showAgain(own)
 		w.begun(&operation{Operation: Operation{Group: own.id, Action: doing, Capacity: wanted, Machines: makes, Asked: asked.growth}}, a)
@@ -218,10 +218,10 @@ func (w *writes) accepted(own *group, doing string, named []cluster.Machine, a *
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tellTaken(own.id, asked, named)
-	own.stamp = w.stamp()
+	own.reads.stamp = w.stamp()
 	w.begun(&operation{Operation: Operation{Group: own.id, Action: doing, Machines: len(named), Named: named, Asked: asked}}, a)
 	if a.verb != verbStart {
-		own.due = all
+		own.reads.due = all
 	}
 	w.showAgain(own)
 }
@@ -393,12 +393,12 @@ func (w *writes) refusedOnce(own *group, refusal *cloud.Error, err error) error 
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	again := w.now().Sub(own.balked) < balkFor
-	own.balked = w.now()
+	again := w.now().Sub(own.writing.balked) < balkFor
+	own.writing.balked = w.now()
 	switch {
 	case !again:
 		refusal.Kind = cloud.Conflict
-		own.due, own.stamp = all, w.stamp()
+		own.reads.due, own.reads.stamp = all, w.stamp()
 	case stale:
 		refusal.RetryAfter = lateRest
 		refusal.Message += "; twice in a row"
@@ -419,7 +419,7 @@ func (w *writes) refused(g *group, doing string, err error) *cloud.Error {
 	var shut *shutError
 	if e.Kind == cloud.Conflict || !errors.As(err, &answered) && !errors.As(err, &shut) {
 		w.mu.Lock()
-		g.due, g.stamp = all, w.stamp()
+		g.reads.due, g.reads.stamp = all, w.stamp()
 		if id := absent(err); id != "" {
 			w.tellAbsent(g, id)
 		}
