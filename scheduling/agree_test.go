@@ -27,13 +27,25 @@ func agree(t interface{ Errorf(string, ...any) }, c *Checker, pods []*cluster.Po
 	}
 }
 
+// notIn selects pods without that value, of those that the others select.
+func notIn(key, value string, others ...metav1.LabelSelectorRequirement) *metav1.LabelSelector {
+	not := metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpNotIn, Values: []string{value}}
+	return &metav1.LabelSelector{MatchExpressions: append(others, not)}
+}
+
 // wild is a pod with any constraints between pods and nodes that kube-scheduler knows.
 func wild(t *rapid.T, name string, options ...func(*corev1.Pod)) *cluster.Pod {
 	draw := func(what string, all ...string) string { return rapid.SampledFrom(all).Draw(t, what) }
 	chance := func(what string) bool { return rapid.IntRange(0, 3).Draw(t, what) == 0 }
 	key := func() string { return draw("key", zone, corev1.LabelHostname, "rack") }
 	selector := func() *metav1.LabelSelector {
-		switch draw("selector", "app", "app", "app", "in", "absent", "all", "none") {
+		switch draw("selector", "app", "app", "app", "in", "absent", "all", "none", "others", "but", "two") {
+		case "others": // as JobSet has it: any app but one
+			return notIn("app", draw("whom", "db", "web"), metav1.LabelSelectorRequirement{Key: "app", Operator: metav1.LabelSelectorOpExists})
+		case "but":
+			return notIn("tier", draw("tier", "a", "b"))
+		case "two":
+			return notIn("app", draw("whom", "db", "web"), notIn("tier", draw("tier", "a", "b")).MatchExpressions...)
 		case "in":
 			return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: []string{"db", "web"}}}}
 		case "absent":

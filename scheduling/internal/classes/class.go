@@ -33,7 +33,7 @@ type Class struct {
 	live int
 	hits []*relations.Selector // that match its pods, in order; see [Classes.Current]
 	seen int                   // selectors that hits takes into account
-	owns []*relations.Counter  // what its pods' anti-affinity counts in
+	owns []part                // what its pods' anti-affinity counts in
 	kind *Kind                 // of its pods when they were asked about last, nil when they never were
 }
 
@@ -44,7 +44,11 @@ func (cl *Class) enliven(n int) {
 		return
 	}
 	for _, k := range cl.owns {
-		k.Live(!before)
+		if before {
+			k.Live(-k.sign)
+		} else {
+			k.Live(k.sign)
+		}
 	}
 }
 

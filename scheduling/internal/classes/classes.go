@@ -115,12 +115,12 @@ func (c *Classes) meet(of *cluster.Class) *Class {
 
 // own sets up the counters of a class's own required anti-affinity.
 func (c *Classes) own(cl *Class) {
-	terms, err := c.Relations.Terms(cl.Of.Namespace, cl.Of.Spec.Affinity, true, true)
+	terms, err := c.Relations.Terms(cl.Of.Namespace, cl.Of.Labels, cl.Of.Spec.Affinity, true, true)
 	if err != nil {
 		return // kube-scheduler leaves out the terms of a running pod that it cannot read
 	}
 	for _, t := range terms {
-		cl.owns = append(cl.owns, c.Relations.Owners(c.Relations.Selector(t.Term), c.Nodes.Topology(t.Key)))
+		cl.owns = append(cl.owns, part{c.Relations.Owners(c.Relations.Selector(t.Term), c.Nodes.Topology(t.Key)), t.Sign})
 	}
 }
 

@@ -1,6 +1,7 @@
 package classes
 
 import (
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,6 +53,22 @@ func apart(from string) func(*corev1.Pod) {
 		term := corev1.PodAffinityTerm{LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": from}}, TopologyKey: zone}
 		p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term},
+		}}
+	}
+}
+
+// alone keeps away from pods of any app but its own, in all namespaces if so, as JobSet places jobs exclusively. Old pods are left alone.
+func alone(anywhere bool) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		app := p.Labels["app"]
+		apart(app)(p)
+		term := &p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0]
+		if anywhere {
+			term.NamespaceSelector = &metav1.LabelSelector{}
+		}
+		term.LabelSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+			{Key: "age", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"old"}},
+			{Key: "app", Operator: metav1.LabelSelectorOpExists}, {Key: "app", Operator: metav1.LabelSelectorOpNotIn, Values: []string{app}},
 		}}
 	}
 }
@@ -142,6 +159,12 @@ func TestWhatOthersHaveToDoWithAKind(t *testing.T) {
 		"it avoids where others are":            {pod("p", apart("q")), pod("q"), Welcome, Welcome, true, true},
 		"it is shunned as well":                 {pod("p"), pod("q", apart("p")), Welcome, Welcome, true, true},
 		"others shun somebody else":             {pod("p"), pod("q", apart("r")), Welcome, Welcome, false, false},
+		"it avoids all others":                  {pod("p", alone(false)), pod("q"), Welcome, Welcome, true, true},
+		"but not its own":                       {pod("p", alone(false)), pod("p", alone(false)), Welcome, Welcome, false, true},
+		"others that avoid all others":          {pod("p"), pod("q", alone(false)), Welcome, Welcome, true, true},
+		"but not its own app":                   {pod("p"), pod("p", alone(false)), Welcome, Welcome, false, false},
+		"each avoids all others":                {pod("p", alone(true)), pod("q", alone(true)), Welcome, Welcome, true, true},
+		"it avoids others and its own":          {pod("p", alone(false), selfish), pod("p"), Welcome, Welcome, true, true},
 		"a spread goes where fewer are":         {pod("p", spread("p")), pod("p", spread("p")), NotNow, Welcome, false, true},
 		"a spread of others lets it everywhere": {pod("p", spread("q")), pod("p"), Welcome, Welcome, false, true},
 	} {
@@ -160,6 +183,65 @@ func TestWhatOthersHaveToDoWithAKind(t *testing.T) {
 				t.Errorf("minds: %t", k.Depends())
 			}
 		})
+	}
+}
+
+// selfish adds to the terms one that keeps away from pods of its own app.
+func selfish(p *corev1.Pod) {
+	others := p.Spec.Affinity
+	apart(p.Labels["app"])(p)
+	p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution = append(
+		p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
+		others.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution...,
+	)
+}
+
+func TestTwoOfAKindNeverShareANodeWhereTheyKeepAway(t *testing.T) {
+	for name, c := range map[string]struct {
+		pod  *cluster.Pod
+		want bool
+	}{
+		"they keep away from their own":      {pod("p", apart("p")), true},
+		"they keep away from another app":    {pod("p", apart("q")), false},
+		"they keep away from all others":     {pod("p", alone(false)), false},
+		"from all others and from their own": {pod("p", alone(false), selfish), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all, h := classesOf(-1<<31, "a1")
+			if got := all.Kind(c.pod.Class).Selfish(h[0]); got != c.want {
+				t.Errorf("they keep each other away: %t", got)
+			}
+		})
+	}
+}
+
+// TestJobsThatKeepAwayFromEachOtherShareASelector holds what a job costs, however many others there are: selectors that match it, and
+// counters that its pods are in. Both were once as many as there are jobs.
+func TestJobsThatKeepAwayFromEachOtherShareASelector(t *testing.T) {
+	const jobs = 100
+	for _, anywhere := range []bool{false, true} {
+		all, h := classesOf(-1<<31, "a1", "b1")
+		var pods []*cluster.Pod
+		for i := range jobs {
+			pods = append(pods, pod(fmt.Sprint("job-", i), func(p *corev1.Pod) { p.Labels["team"] = "x" }, alone(anywhere)))
+			all.Kind(pods[i].Class)
+		}
+		for i, p := range pods {
+			k := all.Kind(p.Class)
+			counters := len(k.Class.owns)
+			for _, s := range k.hits {
+				counters += len(s.Counters())
+			}
+			if len(k.hits) > 2 || counters > 4 {
+				t.Fatalf("job %d of %d is matched by %d selectors and counted %d times (anywhere %t)", i, jobs, len(k.hits), counters, anywhere)
+			}
+		}
+		put(all, pods[0], h[0], 1)
+		for i, p := range pods {
+			if k := all.Kind(p.Class); k.Avoids(h[0]) != (i > 0) || k.Repelled(h[0]) != (i > 0) || k.Avoids(h[1]) || k.Repelled(h[1]) {
+				t.Fatalf("job %d of %d does not keep away from job 0 alone", i, jobs)
+			}
+		}
 	}
 }
 

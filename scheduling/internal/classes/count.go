@@ -39,7 +39,7 @@ func (c *Classes) Count(h nodes.Handle, e *nodes.Entry, n int32) {
 		s.Count(h, e, n, c.Clock.Last())
 	}
 	for _, k := range cl.owns {
-		k.Add(h, n, c.Clock.Last())
+		k.Add(h, k.sign*n, c.Clock.Last())
 	}
 	c.Storage.Use(cl.Volumes, n)
 }
@@ -52,6 +52,10 @@ func (c *Classes) countLate() {
 	if len(late) == 0 {
 		return
 	}
+	by := map[*relations.Selector][]*relations.Counter{}
+	for _, k := range late {
+		by[k.Of()] = append(by[k.Of()], k)
+	}
 	counted := make([][]*relations.Counter, len(c.all)) // those that count pods of the class
 	known := make([]bool, len(c.all))
 	for h := range nodes.Handle(c.Nodes.Size()) {
@@ -61,7 +65,9 @@ func (c *Classes) countLate() {
 		for _, e := range c.Nodes.Pods(h) {
 			if !known[e.Class] {
 				known[e.Class] = true
-				counted[e.Class] = c.among(late, c.all[e.Class])
+				for _, s := range c.Current(c.all[e.Class]).hits {
+					counted[e.Class] = append(counted[e.Class], by[s]...)
+				}
 			}
 			for _, k := range counted[e.Class] {
 				if k.Counts(&e) {
@@ -70,18 +76,6 @@ func (c *Classes) countLate() {
 			}
 		}
 	}
-}
-
-// among are the counters that count pods of the class.
-func (c *Classes) among(all []*relations.Counter, cl *Class) (some []*relations.Counter) {
-	for _, s := range c.Current(cl).hits {
-		for _, k := range all {
-			if k.Of(s) {
-				some = append(some, k)
-			}
-		}
-	}
-	return some
 }
 
 // Utilization is the larger share of the node's allocatable cpu or memory that these pods request, cpu when they are equal. On a node that

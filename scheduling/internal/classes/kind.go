@@ -38,9 +38,15 @@ type Kind struct {
 	spreads []spreading
 	near    []*relations.Counter // of pods that match all terms of its affinity, for each term
 	first   bool                 // its pods match these terms themselves
-	apart   []*relations.Counter // of pods that its anti-affinity is about, for each term
-	selves  []bool               // by apart: its own pods are among them
+	apart   []part               // of pods that its anti-affinity is about
+	selves  []part               // of apart: its own pods are among them
 	hits    []*relations.Selector
+}
+
+// part is a counter of a term of anti-affinity, with its sign: -1 where the term leaves out what is counted.
+type part struct {
+	*relations.Counter
+	sign int32
 }
 
 // spreading is a constraint to be held.
@@ -123,7 +129,7 @@ func (k *Kind) Follows(h nodes.Handle) Answer {
 			return Never
 		}
 		company = company && n.Here(h) > 0
-		some = some || n.Any()
+		some = some || n.Total() > 0
 	}
 	if company || !some && k.first {
 		return Welcome
@@ -133,39 +139,45 @@ func (k *Kind) Follows(h nodes.Handle) Answer {
 
 // Avoids says whether a pod is there that the pod's own anti-affinity is about.
 func (k *Kind) Avoids(h nodes.Handle) bool {
-	return slices.ContainsFunc(k.apart, func(n *relations.Counter) bool { return n.Here(h) > 0 })
+	var sum int32
+	for _, n := range k.apart {
+		sum += n.sign * n.Here(h)
+	}
+	return sum > 0
 }
 
 // Repelled says whether a pod is there whose anti-affinity is about the pod.
 func (k *Kind) Repelled(h nodes.Handle) bool {
-	return k.owned(func(n *relations.Counter) bool { return n.Here(h) > 0 })
+	return k.owned(func(n *relations.Counter) int64 { return int64(n.Here(h)) })
 }
 
-// owned says whether something is so for a counter of those who want to be away from the pod.
-func (k *Kind) owned(is func(*relations.Counter) bool) bool {
+// owned says whether those who want to be away from the pod have something, of which a counter says how many.
+func (k *Kind) owned(count func(*relations.Counter) int64) bool {
+	var sum int64
 	for _, s := range k.hits {
-		if slices.ContainsFunc(s.Owners(), is) {
-			return true
+		for _, n := range s.Owners() {
+			sum += count(n)
 		}
 	}
-	return false
+	return sum > 0
 }
 
 // Repellable says whether nominated pods that want to be away from the pod are asked. It is to be asked before they count as being there.
 // kube-scheduler's InterPodAffinity skips a pod for good when it has no such wishes itself and none of the pods that run wants to be away
 // from it.
 func (k *Kind) Repellable() bool {
-	return len(k.near)+len(k.apart) > 0 || k.owned((*relations.Counter).Any)
+	return len(k.near)+len(k.apart) > 0 || k.owned((*relations.Counter).Total)
 }
 
 // Selfish says whether two of the pods never share the node because they keep each other away from it.
 func (k *Kind) Selfish(h nodes.Handle) bool {
-	for i, n := range k.apart {
-		if k.selves[i] && n.Domain(h) >= 0 {
-			return true
+	var sum int32
+	for _, n := range k.selves {
+		if n.Domain(h) >= 0 {
+			sum += n.sign
 		}
 	}
-	return false
+	return sum > 0
 }
 
 // Spreads says whether the pod has spread constraints that forbid.
@@ -243,12 +255,12 @@ func (c *Classes) spread(k *Kind, key []byte) []byte {
 // relate sets up required affinity and anti-affinity.
 func (c *Classes) relate(k *Kind, key []byte) []byte {
 	of := k.Class.Of
-	near, err := c.Relations.Terms(of.Namespace, of.Spec.Affinity, false, false)
+	near, err := c.Relations.Terms(of.Namespace, of.Labels, of.Spec.Affinity, false, false)
 	if err != nil {
 		k.refuse("InterPodAffinity", "parsing pod: requiredAffinityTerms: "+err.Error())
 		return key
 	}
-	apart, err := c.Relations.Terms(of.Namespace, of.Spec.Affinity, true, false)
+	apart, err := c.Relations.Terms(of.Namespace, of.Labels, of.Spec.Affinity, true, false)
 	if err != nil {
 		k.refuse("InterPodAffinity", "parsing pod: requiredAntiAffinityTerms: "+err.Error())
 		return key
@@ -268,9 +280,12 @@ func (c *Classes) relate(k *Kind, key []byte) []byte {
 	}
 	for _, t := range apart {
 		s, topology := c.Relations.Selector(t.Term), c.Nodes.Topology(t.Key)
-		k.apart = append(k.apart, c.Relations.Counter(s, topology, nil))
-		k.selves = append(k.selves, s.Selects(of.Namespace, labels.Set(of.Labels)))
-		key = appendAll(key, 3, int(s.ID), int(topology.ID))
+		n := part{c.Relations.Counter(s, topology, nil), t.Sign}
+		k.apart = append(k.apart, n)
+		if s.Selects(of.Namespace, labels.Set(of.Labels)) {
+			k.selves = append(k.selves, n)
+		}
+		key = appendAll(key, 3, int(t.Sign), int(s.ID), int(topology.ID))
 	}
 	return key
 }

@@ -13,6 +13,9 @@
 //	podAffinity                       pods that match all of its terms           each term's domain has one, or the pod is the first
 //	podAntiAffinity                   pods that match the term                   the domain has none
 //	podAntiAffinity of another pod    owners of the term that match the pod      the domain has none
+//
+// A term of anti-affinity that leaves out the pod's own like is a difference: of what one counter has, another one's is taken off. No
+// difference is below 0, so the sum over terms is above 0 where one of them is.
 package relations
 
 import (
@@ -44,7 +47,7 @@ type Relations struct {
 	late       []*Counter // that do not count yet the pods which are there
 }
 
-// where is a namespace with a label that pods must have for a selector to match them.
+// where is a namespace, "" for several, with a label that pods must have for a selector to match them.
 type where struct{ namespace, key, value string }
 
 // New knows no selector yet.
@@ -82,27 +85,37 @@ func (r *Relations) Selector(terms ...Term) *Selector {
 	return s
 }
 
-// file puts a selector under a label without which it matches no pod, where there is one. A cluster with a thousand apps has a thousand
-// selectors, and a pod of one of them is looked up by its few labels instead of being shown to all.
+// file puts a selector under a label without which it matches no pod, where there is one; of several under that which fewest share. A
+// cluster with a thousand apps has a thousand selectors, and a pod of one of them is looked up by its few labels instead of being shown to
+// all.
 func (r *Relations) file(s *Selector) {
+	var under []where
+	least := 0
 	for i := range s.terms {
 		t := &s.terms[i]
-		if t.only == "" {
-			continue
-		}
 		all, _ := t.labels.Requirements()
 		for _, wanted := range all {
 			if op := wanted.Operator(); op != operator.In && op != operator.Equals && op != operator.DoubleEquals {
 				continue
 			}
+			var here []where
+			n := 0
 			for _, value := range wanted.ValuesUnsorted() {
 				at := where{t.only, wanted.Key(), value}
-				r.byLabel[at] = append(r.byLabel[at], s)
+				here = append(here, at)
+				n += len(r.byLabel[at])
 			}
-			return
+			if under == nil || n < least {
+				under, least = here, n
+			}
 		}
 	}
-	r.anywhere = append(r.anywhere, s)
+	if under == nil {
+		r.anywhere = append(r.anywhere, s)
+	}
+	for _, at := range under {
+		r.byLabel[at] = append(r.byLabel[at], s)
+	}
 }
 
 // few is how many selectors are tried one by one rather than looked up. Which way is taken makes no difference to what is found.
@@ -126,6 +139,7 @@ func (r *Relations) Matching(namespace string, l labels.Set, from int) []*Select
 	try(r.anywhere)
 	for key, value := range l {
 		try(r.byLabel[where{namespace, key, value}])
+		try(r.byLabel[where{"", key, value}])
 	}
 	slices.SortFunc(out, func(a, b *Selector) int { return cmp.Compare(a.ID, b.ID) })
 	return out

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"pgregory.net/rapid"
 
 	"sluice.dev/sluice/scheduling/internal/journal"
 	"sluice.dev/sluice/scheduling/internal/nodes"
@@ -51,6 +52,15 @@ func app(name string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}
 }
 
+func selectorOf(t *testing.T, s *metav1.LabelSelector) labels.Selector {
+	t.Helper()
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return selector
+}
+
 func TestATermIsAboutTheNamespacesThatItNames(t *testing.T) {
 	red := &metav1.LabelSelector{MatchLabels: map[string]string{"team": "red"}}
 	everywhere := &metav1.LabelSelector{}
@@ -72,7 +82,7 @@ func TestATermIsAboutTheNamespacesThatItNames(t *testing.T) {
 			r, _, _ := world()
 			c.term.LabelSelector, c.term.TopologyKey = app("web"), zone
 			a := &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []affine{c.term}}}
-			terms, err := r.Terms("shop", a, false, c.runs)
+			terms, err := r.Terms("shop", nil, a, false, c.runs)
 			if err != nil || len(terms) != 1 || terms[0].Key != zone {
 				t.Fatalf("terms %v, %v", terms, err)
 			}
@@ -147,10 +157,23 @@ func TestSelectorsAreFoundByALabelAsOneByOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Selector(term)
+		both := affine{NamespaceSelector: &metav1.LabelSelector{}, LabelSelector: app(fmt.Sprint(i))}
+		both.LabelSelector.MatchLabels["tier"] = "x"
+		if i%2 == 1 {
+			both.NamespaceSelector.MatchLabels = map[string]string{"team": "red"}
+		}
+		anywhere, err := r.affinityTerm("shop", &both, selectorOf(t, both.LabelSelector), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Selector(anywhere)
+	}
+	if at := (where{"", "tier", "x"}); len(r.byLabel[at]) > 1 {
+		t.Errorf("%d selectors are filed under a label that all of them share", len(r.byLabel[at]))
 	}
 	for _, ns := range []string{"shop", "tools", "other"} {
 		for _, name := range []string{"0", "1", "3", "9"} {
-			l := labels.Set{"app": name}
+			l := labels.Set{"app": name, "tier": "x"}
 			var want []*Selector
 			for _, s := range r.selectors {
 				if s.Selects(ns, l) {
@@ -239,6 +262,29 @@ func TestAScopeHoldsNodesThatPodsCouldGoTo(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestACounterCountsDomainsInAnyOrder has pods come to domains before and behind those that a counter has, and leave again.
+func TestACounterCountsDomainsInAnyOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var names []string
+		for i := range 26 {
+			names = append(names, string(rune('a'+i)))
+		}
+		_, table, h := world(names...)
+		k, want := &Counter{topology: table.Topology(zone)}, make([]int32, len(h))
+		for range rapid.IntRange(1, 20).Draw(t, "steps") {
+			at := rapid.IntRange(0, len(h)-1).Draw(t, "at")
+			n := rapid.Int32Range(-2, 2).Draw(t, "n")
+			k.Add(h[at], n, 1)
+			want[at] += n
+			for i := range h {
+				if got := k.Here(h[i]); got != want[i] {
+					t.Fatalf("domain %d has %d pods, want %d", i, got, want[i])
+				}
+			}
+		}
+	})
 }
 
 func TestCountersAreFilledOnce(t *testing.T) {

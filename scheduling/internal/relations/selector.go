@@ -28,7 +28,8 @@ func (s *Selector) Selects(namespace string, l labels.Set) bool {
 // Counters count the pods that the selector matches. The slice must not be changed.
 func (s *Selector) Counters() []*Counter { return s.counters }
 
-// Owners count the pods that want nobody near whom the selector matches. The slice must not be changed.
+// Owners count the pods that want nobody near whom the selector matches, less those that leave these out. So the sum over all selectors
+// that match a pod is what says something. The slice must not be changed.
 func (s *Selector) Owners() []*Counter { return s.owners }
 
 // Count counts n pods more of the entry, which the selector matches, and fewer when n is negative. At is the number of the change.
@@ -85,9 +86,10 @@ type Counter struct {
 	topology *nodes.Topology
 	selector *Selector // of the pods that are counted; nil for pods with anti-affinity
 	scope    *Scope    // for spread: which nodes count; nil for all
-	counts   []int32   // by domain; those beyond the end have none
+	counts   []int32   // by domain, from the first on; those beyond the ends have none
+	first    int32     // domain: pods of a job are in few of many, and there are many jobs
 	total    int64     // the sum of counts
-	lives    int       // for anti-affinity: terms of classes that are known now
+	lives    int64     // for anti-affinity: terms of classes that are known now
 
 	// For spread: how many domains of the scope have so many pods, and the least that one of them has. The levels together are as many as
 	// the scope has domains. Least is 0 when there is no domain.
@@ -97,8 +99,8 @@ type Counter struct {
 	relaxed uint64 // the change at which a pod that was refused because of this counter may have become welcome
 }
 
-// Of says whether the counter counts pods that the selector matches.
-func (k *Counter) Of(s *Selector) bool { return k.selector == s }
+// Of is the selector of the pods that are counted, nil for pods with anti-affinity.
+func (k *Counter) Of() *Selector { return k.selector }
 
 // Counts says whether the counter counts pods of the entry that its selector matches: spread constraints leave out those that are deleted.
 func (k *Counter) Counts(e *nodes.Entry) bool { return k.scope == nil || !e.Leaving() }
@@ -114,25 +116,19 @@ func (k *Counter) Here(h nodes.Handle) int32 {
 	return 0
 }
 
-// Any says whether any pod is counted anywhere.
-func (k *Counter) Any() bool { return k.total > 0 }
+// Total is how many pods are counted.
+func (k *Counter) Total() int64 { return k.total }
 
 // Relaxed is the last change after which a pod that this counter keeps from a node may be welcome there: the least rose, a domain got its
 // first pod, or a domain was opened. Searches go on where they stopped as long as nothing relaxed since. That a pod or a node left is not
 // noted here: [journal.Clock] tells of it, for all counters at once.
 func (k *Counter) Relaxed() uint64 { return k.relaxed }
 
-// Live notes that a class with such a term has come to be known in the snapshot, or is not any more.
-func (k *Counter) Live(known bool) {
-	if known {
-		k.lives++
-	} else {
-		k.lives--
-	}
-}
+// Live notes that so many classes with such a term have come to be known in the snapshot.
+func (k *Counter) Live(n int32) { k.lives += int64(n) }
 
-// Lives says whether the snapshot knows a class with such a term.
-func (k *Counter) Lives() bool { return k.lives > 0 }
+// Lives is how many classes with such a term the snapshot knows.
+func (k *Counter) Lives() int64 { return k.lives }
 
 // Lowest is the number that skews are measured against: 0 as long as the scope has fewer domains than it is to have.
 func (k *Counter) Lowest(minDomains int32) int32 {
@@ -148,10 +144,10 @@ func (k *Counter) Add(h nodes.Handle, n int32, at uint64) {
 	if d < 0 || k.scope != nil && !k.scope.counts(h) {
 		return
 	}
-	k.counts = nodes.Reach(k.counts, d, 0)
-	was := k.counts[d]
+	here := k.slot(d)
+	was := *here
 	is := was + n
-	k.counts[d] = is
+	*here = is
 	k.total += int64(n)
 	if k.scope == nil {
 		if was == 0 {
@@ -171,10 +167,24 @@ func (k *Counter) Add(h nodes.Handle, n int32, at uint64) {
 
 // count is how many pods the domain has.
 func (k *Counter) count(d int32) int32 {
-	if int(d) >= len(k.counts) {
-		return 0
+	if i := int(d - k.first); i >= 0 && i < len(k.counts) {
+		return k.counts[i]
 	}
-	return k.counts[d]
+	return 0
+}
+
+// slot is where the domain's count is. One below the first makes room for as many as there are, as the next one may be below it.
+func (k *Counter) slot(d int32) *int32 {
+	if len(k.counts) == 0 {
+		k.first = d
+	}
+	if more := k.first - d; more > 0 {
+		more = min(max(more, int32(len(k.counts))), k.first)
+		k.counts = append(make([]int32, more, int(more)+len(k.counts)), k.counts...)
+		k.first -= more
+	}
+	k.counts = nodes.Reach(k.counts, d-k.first, 0)
+	return &k.counts[d-k.first]
 }
 
 // open lets a domain count that had no node.

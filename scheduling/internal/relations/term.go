@@ -62,14 +62,16 @@ func SpreadTerm(namespace string, t *corev1.TopologySpreadConstraint, own map[st
 // Affinity is a term of required affinity or anti-affinity, with its topology.
 type Affinity struct {
 	Term
-	Key string
+	Key  string
+	Sign int32 // -1 for pods that the anti-affinity before it leaves out of those that its Term matches, else 1
 }
 
-// Terms are the required terms of affinity, or of anti-affinity, of a pod spec in that namespace.
+// Terms are the required terms of affinity, or of anti-affinity, of a pod spec in that namespace, whose pods have these labels. Terms of
+// anti-affinity may come in two parts: see split.
 //
 // The namespaces that a term's namespace selector matches are looked up when the pod that has the term comes. When it runs already they
 // are looked up for the pod that comes. The two differ for namespaces that the snapshot does not have.
-func (r *Relations) Terms(namespace string, a *corev1.Affinity, anti, runs bool) ([]Affinity, error) {
+func (r *Relations) Terms(namespace string, own labels.Set, a *corev1.Affinity, anti, runs bool) ([]Affinity, error) {
 	var all []corev1.PodAffinityTerm
 	switch {
 	case a == nil:
@@ -80,21 +82,44 @@ func (r *Relations) Terms(namespace string, a *corev1.Affinity, anti, runs bool)
 	}
 	var out []Affinity
 	for i := range all {
-		t, err := r.affinityTerm(namespace, &all[i], runs)
+		s, err := metav1.LabelSelectorAsSelector(all[i].LabelSelector)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Affinity{t, all[i].TopologyKey})
+		parts := []labels.Selector{s}
+		if anti {
+			parts = split(s, own)
+		}
+		for no, s := range parts {
+			t, err := r.affinityTerm(namespace, &all[i], s, runs)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, Affinity{t, all[i].TopologyKey, int32(1 - 2*no)})
+		}
 	}
 	return out, nil
 }
 
-// affinityTerm is one term of [Relations.Terms]. A term that names no namespace and selects none is about the pod's own.
-func (r *Relations) affinityTerm(namespace string, t *corev1.PodAffinityTerm, runs bool) (Term, error) {
-	s, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
-	if err != nil {
-		return Term{}, err
+// split divides a selector that leaves out pods with these labels by a NotIn. The first part matches these as well, the second one what is to
+// be taken off it. A thousand jobs that keep away from each other have a thousand such selectors. The first part is one for all of
+// them, and the second is found by its label. Each job would be counted for all others otherwise.
+func split(s labels.Selector, own labels.Set) []labels.Selector {
+	wanted, _ := s.Requirements()
+	for i, not := range wanted {
+		if not.Operator() != operator.NotIn || not.Matches(own) {
+			continue
+		}
+		if in, err := labels.NewRequirement(not.Key(), operator.In, not.ValuesUnsorted()); err == nil {
+			others := labels.NewSelector().Add(slices.Delete(slices.Clone(wanted), i, i+1)...)
+			return []labels.Selector{others, others.Add(*in)}
+		}
 	}
+	return []labels.Selector{s}
+}
+
+// affinityTerm is a part of a term of [Relations.Terms]. A term that names no namespace and selects none is about the pod's own.
+func (r *Relations) affinityTerm(namespace string, t *corev1.PodAffinityTerm, s labels.Selector, runs bool) (Term, error) {
 	in, err := metav1.LabelSelectorAsSelector(t.NamespaceSelector)
 	if err != nil {
 		return Term{}, err
@@ -109,7 +134,7 @@ func (r *Relations) affinityTerm(namespace string, t *corev1.PodAffinityTerm, ru
 	names = slices.Clone(names)
 	slices.Sort(names)
 	key := "a\x00" + strings.Join(names, "\x00") + "\x00\x00" + words(s) + "\x00" + words(in)
-	if runs {
+	if runs && !in.Empty() {
 		key += "\x00runs"
 	}
 	matches := func(ns string) bool {
