@@ -34,6 +34,7 @@ type Class struct {
 	hits []*relations.Selector // that match its pods, in order; see [Classes.Current]
 	seen int                   // selectors that hits takes into account
 	owns []part                // what its pods' anti-affinity counts in
+	own  []part                // of owns: its own pods are among those whom they keep away
 	kind *Kind                 // of its pods when they were asked about last, nil when they never were
 }
 

@@ -120,7 +120,12 @@ func (c *Classes) own(cl *Class) {
 		return // kube-scheduler leaves out the terms of a running pod that it cannot read
 	}
 	for _, t := range terms {
-		cl.owns = append(cl.owns, part{c.Relations.Owners(c.Relations.Selector(t.Term), c.Nodes.Topology(t.Key)), t.Sign})
+		s := c.Relations.Selector(t.Term)
+		n := part{c.Relations.Owners(s, c.Nodes.Topology(t.Key)), t.Sign}
+		cl.owns = append(cl.owns, n)
+		if s.Selects(cl.Of.Namespace, labels.Set(cl.Of.Labels)) {
+			cl.own = append(cl.own, n)
+		}
 	}
 }
 

@@ -196,6 +196,14 @@ func selfish(p *corev1.Pod) {
 	)
 }
 
+// anyTeam has terms be about namespaces without a team: a pod that runs keeps away those of a namespace that is not known, and wants none
+// such away itself.
+func anyTeam(p *corev1.Pod) {
+	p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].NamespaceSelector = &metav1.LabelSelector{
+		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: metav1.LabelSelectorOpDoesNotExist}},
+	}
+}
+
 func TestTwoOfAKindNeverShareANodeWhereTheyKeepAway(t *testing.T) {
 	for name, c := range map[string]struct {
 		pod  *cluster.Pod
@@ -205,6 +213,7 @@ func TestTwoOfAKindNeverShareANodeWhereTheyKeepAway(t *testing.T) {
 		"they keep away from another app":    {pod("p", apart("q")), false},
 		"they keep away from all others":     {pod("p", alone(false)), false},
 		"from all others and from their own": {pod("p", alone(false), selfish), true},
+		"those that run keep away others":    {pod("p", apart("p"), anyTeam), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all, h := classesOf(-1<<31, "a1")

@@ -170,9 +170,14 @@ func (k *Kind) Repellable() bool {
 }
 
 // Selfish says whether two of the pods never share the node because they keep each other away from it.
-func (k *Kind) Selfish(h nodes.Handle) bool {
+//
+// The second pod's term may let it come where the first one's does not: see [relations.Relations.Terms].
+func (k *Kind) Selfish(h nodes.Handle) bool { return parts(k.selves, h) || parts(k.Class.own, h) }
+
+// parts says whether terms that are about their own pods hold on the node, which has to be in a domain.
+func parts(selves []part, h nodes.Handle) bool {
 	var sum int32
-	for _, n := range k.selves {
+	for _, n := range selves {
 		if n.Domain(h) >= 0 {
 			sum += n.sign
 		}
