@@ -30,13 +30,13 @@ func (c *Cluster) reconcileAttachments() {
 				Spec:       storagev1.VolumeAttachmentSpec{Attacher: want[name], NodeName: node, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &name}},
 				Status:     storagev1.VolumeAttachmentStatus{Attached: true},
 			}
-			if c.entryOf("volumeattachments", va.Name) == nil {
-				c.born(va)
+			if c.store.entryOf("volumeattachments", va.Name) == nil {
+				c.store.born(va)
 			}
 		}
-		for _, e := range c.tables["volumeattachments"].sorted {
+		for _, e := range c.store.tables["volumeattachments"].sorted {
 			if va := e.obj.(*storagev1.VolumeAttachment); va.Spec.NodeName == node && va.Spec.Source.PersistentVolumeName != nil && want[*va.Spec.Source.PersistentVolumeName] == "" {
-				c.remind(c.now().Add(orDefault(c.Detach, defaultDetach)), volumeDetaches, e.key, va.UID)
+				c.remind(c.store.now().Add(orDefault(c.Detach, defaultDetach)), volumeDetaches, e.key, va.UID)
 			}
 		}
 	}
@@ -51,11 +51,11 @@ func (c *Cluster) volumesOn(node string) map[string]string {
 			continue
 		}
 		for _, k := range st.asks.claims {
-			claim := c.entryOf("persistentvolumeclaims", k)
+			claim := c.store.entryOf("persistentvolumeclaims", k)
 			if claim == nil {
 				continue
 			}
-			v := c.entryOf("persistentvolumes", claim.obj.(*corev1.PersistentVolumeClaim).Spec.VolumeName)
+			v := c.store.entryOf("persistentvolumes", claim.obj.(*corev1.PersistentVolumeClaim).Spec.VolumeName)
 			if v == nil {
 				continue
 			}
@@ -69,10 +69,10 @@ func (c *Cluster) volumesOn(node string) map[string]string {
 
 // detach takes a volume off its node unless a pod there mounts it again.
 func (c *Cluster) detach(name string) {
-	e := c.entryOf("volumeattachments", name)
+	e := c.store.entryOf("volumeattachments", name)
 	va := e.obj.(*storagev1.VolumeAttachment)
 	if c.volumesOn(va.Spec.NodeName)[*va.Spec.Source.PersistentVolumeName] == "" {
-		_, _ = c.delete(e, &metav1.DeleteOptions{})
+		_, _ = c.store.delete(e, &metav1.DeleteOptions{})
 	}
 }
 
@@ -85,18 +85,18 @@ func (c *Cluster) attachable(m *machine) {
 	if len(m.AttachLimits) == 0 {
 		return
 	}
-	n := c.entryOf("nodes", m.Name)
+	n := c.store.entryOf("nodes", m.Name)
 	var drivers []storagev1.CSINodeDriver
 	for _, name := range slices.Sorted(maps.Keys(m.AttachLimits)) {
 		count := m.AttachLimits[name]
 		drivers = append(drivers, storagev1.CSINodeDriver{Name: name, NodeID: m.Name, TopologyKeys: []string{corev1.LabelTopologyZone},
 			Allocatable: &storagev1.VolumeNodeResources{Count: &count}})
 	}
-	if e := c.entryOf("csinodes", m.Name); e != nil {
-		revised(c, e, func(n *storagev1.CSINode) { n.Spec.Drivers = drivers })
+	if e := c.store.entryOf("csinodes", m.Name); e != nil {
+		revised(c.store, e, func(n *storagev1.CSINode) { n.Spec.Drivers = drivers })
 		return
 	}
-	c.born(&storagev1.CSINode{
+	c.store.born(&storagev1.CSINode{
 		ObjectMeta: metav1.ObjectMeta{Name: m.Name, OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: m.Name, UID: n.obj.GetUID()}}},
 		Spec:       storagev1.CSINodeSpec{Drivers: drivers},
 	})

@@ -19,10 +19,10 @@ func (c *Cluster) markBudgets(pod *corev1.Pod) {
 
 // markBudgetsOver does the same for the pods of an owner that changed.
 func (c *Cluster) markBudgetsOver(owner types.UID) {
-	if len(c.tables["poddisruptionbudgets"].sorted) == 0 {
+	if len(c.store.tables["poddisruptionbudgets"].sorted) == 0 {
 		return
 	}
-	for _, e := range c.owned(owner, "pods") {
+	for _, e := range c.store.owners.owned(owner, "pods") {
 		c.markBudgets(e.obj.(*corev1.Pod))
 	}
 }
@@ -34,7 +34,7 @@ func (c *Cluster) reconcileBudget(e *entry) {
 	var selected []*corev1.Pod
 	healthy := 0
 	disrupted := map[string]metav1.Time{}
-	for _, p := range c.tables["pods"].inNamespace(b.Namespace) {
+	for _, p := range c.store.tables["pods"].inNamespace(b.Namespace) {
 		pod := p.obj.(*corev1.Pod)
 		if !sel.Matches(labels.Set(pod.Labels)) {
 			continue
@@ -56,8 +56,8 @@ func (c *Cluster) reconcileBudget(e *entry) {
 	if expected <= 0 || !ok {
 		allowed = 0
 	}
-	now := c.stamp()
-	revised(c, e, func(b *policyv1.PodDisruptionBudget) {
+	now := c.store.stamp()
+	revised(c.store, e, func(b *policyv1.PodDisruptionBudget) {
 		s := &b.Status
 		cond := metav1.Condition{Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse,
 			Reason: policyv1.InsufficientPodsReason, ObservedGeneration: b.Generation, LastTransitionTime: now}
@@ -115,7 +115,7 @@ func (c *Cluster) expectation(b *policyv1.PodDisruptionBudget, pods []*corev1.Po
 
 // scaleOf returns the replicas that a controller wants.
 func (c *Cluster) scaleOf(owner types.UID) (int, bool) {
-	e := c.byUID[owner]
+	e := c.store.owners.byUID[owner]
 	if e == nil {
 		return 0, false
 	}

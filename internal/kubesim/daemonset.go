@@ -18,7 +18,7 @@ func (c *Cluster) reconcileDaemonSet(e *entry) {
 		return
 	}
 	byNode := map[string][]*entry{}
-	for _, p := range c.owned(set.UID, "pods") {
+	for _, p := range c.store.owners.owned(set.UID, "pods") {
 		pod := p.obj.(*corev1.Pod)
 		byNode[daemonNode(pod)] = append(byNode[daemonNode(pod)], p)
 	}
@@ -26,7 +26,7 @@ func (c *Cluster) reconcileDaemonSet(e *entry) {
 	tolerateAsDaemon(&model.Spec)
 	affinity := nodeaffinity.GetRequiredNodeAffinity(model)
 	var status appsv1.DaemonSetStatus
-	for _, n := range c.tables["nodes"].sorted {
+	for _, n := range c.store.tables["nodes"].sorted {
 		node := n.obj.(*corev1.Node)
 		pods := byNode[node.Name]
 		fits, err := affinity.Match(node)
@@ -60,7 +60,7 @@ func (c *Cluster) reconcileDaemonSet(e *entry) {
 		}
 	}
 	for node, pods := range byNode {
-		if c.entryOf("nodes", node) != nil {
+		if c.store.entryOf("nodes", node) != nil {
 			continue
 		}
 		for _, p := range pods { // one that waits for a node that is gone; the bound ones are orphans
@@ -71,7 +71,7 @@ func (c *Cluster) reconcileDaemonSet(e *entry) {
 	}
 	status.NumberUnavailable = status.DesiredNumberScheduled - status.NumberAvailable
 	status.ObservedGeneration = set.Generation
-	revised(c, e, func(d *appsv1.DaemonSet) { d.Status = status })
+	revised(c.store, e, func(d *appsv1.DaemonSet) { d.Status = status })
 }
 
 // expelling are the taints that drive off pods which are there already.
@@ -82,7 +82,7 @@ func expelling(taints []corev1.Taint) []corev1.Taint {
 func (c *Cluster) deletePods(pods []*entry) {
 	for _, p := range pods {
 		if p.obj.GetDeletionTimestamp() == nil {
-			_, _ = c.delete(p, &metav1.DeleteOptions{})
+			_, _ = c.store.delete(p, &metav1.DeleteOptions{})
 		}
 	}
 }

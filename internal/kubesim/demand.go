@@ -122,7 +122,7 @@ func (r *room) hold(st *podState) {
 
 // rooms returns all nodes, in order of name, with what is free on each.
 func (c *Cluster) rooms() []*room {
-	entries := c.tables["nodes"].sorted
+	entries := c.store.tables["nodes"].sorted
 	all := make([]*room, len(entries))
 	for i, e := range entries {
 		n := e.obj.(*corev1.Node)

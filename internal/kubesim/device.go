@@ -29,7 +29,7 @@ func (c *Cluster) devicesOf(pod *corev1.Pod) (d *devices, made bool, why string)
 		return nil, true, ""
 	}
 	d = &devices{taken: map[deviceID]bool{}}
-	for _, e := range c.tables["resourceclaims"].sorted {
+	for _, e := range c.store.tables["resourceclaims"].sorted {
 		if a := e.obj.(*resourcev1.ResourceClaim).Status.Allocation; a != nil {
 			for _, r := range a.Devices.Results {
 				d.taken[deviceID{r.Driver, r.Pool, r.Device}] = true
@@ -45,7 +45,7 @@ func (c *Cluster) devicesOf(pod *corev1.Pod) (d *devices, made bool, why string)
 			}
 			name = pod.Status.ResourceClaimStatuses[at].ResourceClaimName
 		}
-		e := c.entryOf("resourceclaims", key(pod.Namespace, *name))
+		e := c.store.entryOf("resourceclaims", key(pod.Namespace, *name))
 		if e == nil {
 			return nil, false, ""
 		}
@@ -54,7 +54,7 @@ func (c *Cluster) devicesOf(pod *corev1.Pod) (d *devices, made bool, why string)
 			return nil, true, fmt.Sprintf("resourceclaim %q is being deleted", claim.Name)
 		}
 		for _, r := range claim.Spec.Devices.Requests {
-			if c.entryOf("deviceclasses", r.Exactly.DeviceClassName) == nil {
+			if c.store.entryOf("deviceclasses", r.Exactly.DeviceClassName) == nil {
 				return nil, true, fmt.Sprintf("request %s: device class %s does not exist", r.Name, r.Exactly.DeviceClassName)
 			}
 		}
@@ -109,8 +109,8 @@ func (c *Cluster) allocate(d *devices, node *corev1.Node) (chosen map[string][]r
 // matchingDevices are the devices of a node that a request's class and its own
 // selectors choose, in the order in which they are published.
 func (c *Cluster) matchingDevices(r *resourcev1.ExactDeviceRequest, node string) (all []deviceID) {
-	selectors := slices.Concat(c.entryOf("deviceclasses", r.DeviceClassName).obj.(*resourcev1.DeviceClass).Spec.Selectors, r.Selectors)
-	for _, e := range c.tables["resourceslices"].sorted {
+	selectors := slices.Concat(c.store.entryOf("deviceclasses", r.DeviceClassName).obj.(*resourcev1.DeviceClass).Spec.Selectors, r.Selectors)
+	for _, e := range c.store.tables["resourceslices"].sorted {
 		s := e.obj.(*resourcev1.ResourceSlice).Spec
 		if s.NodeName == nil || *s.NodeName != node {
 			continue
@@ -145,7 +145,7 @@ func (c *Cluster) giveDevices(f *fit, node *corev1.Node) {
 	chosen, _ := c.allocate(f.devices, node) // the node has admitted the pod
 	pod := f.st.pod
 	for _, claim := range f.devices.claims {
-		revised(c, c.entryOf("resourceclaims", keyOf(claim)), func(claim *resourcev1.ResourceClaim) {
+		revised(c.store, c.store.entryOf("resourceclaims", keyOf(claim)), func(claim *resourcev1.ResourceClaim) {
 			if claim.Status.Allocation == nil {
 				claim.Status.Allocation = &resourcev1.AllocationResult{
 					Devices: resourcev1.DeviceAllocationResult{Results: chosen[claim.Name]},
@@ -166,7 +166,7 @@ func (c *Cluster) makeClaims(e *entry) {
 		if wanted.ResourceClaimTemplateName == nil || slices.ContainsFunc(pod.Status.ResourceClaimStatuses, func(s corev1.PodResourceClaimStatus) bool { return s.Name == wanted.Name }) {
 			continue
 		}
-		from := c.entryOf("resourceclaimtemplates", key(pod.Namespace, *wanted.ResourceClaimTemplateName))
+		from := c.store.entryOf("resourceclaimtemplates", key(pod.Namespace, *wanted.ResourceClaimTemplateName))
 		if from == nil {
 			c.mark("pods", e.key)
 			continue
@@ -180,12 +180,12 @@ func (c *Cluster) makeClaims(e *entry) {
 		}
 		claim.Annotations["resource.kubernetes.io/pod-claim-name"] = wanted.Name
 		claim.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(pod, corev1.SchemeGroupVersion.WithKind("Pod"))}
-		made, err := c.create(kindOf(claim), claim, false)
+		made, err := c.store.create(kindOf(claim), claim, false)
 		if err != nil {
 			continue // refused in a namespace that is going, as the pod will be
 		}
 		name := made.obj.GetName()
-		e = revised(c, e, func(p *corev1.Pod) {
+		e = revised(c.store, e, func(p *corev1.Pod) {
 			p.Status.ResourceClaimStatuses = append(p.Status.ResourceClaimStatuses, corev1.PodResourceClaimStatus{Name: wanted.Name, ResourceClaimName: &name})
 		})
 	}
@@ -196,7 +196,7 @@ func (c *Cluster) makeClaims(e *entry) {
 func (c *Cluster) reconcileResourceClaim(e *entry) {
 	claim := e.obj.(*resourcev1.ResourceClaim)
 	left := slices.DeleteFunc(slices.Clone(claim.Status.ReservedFor), func(r resourcev1.ResourceClaimConsumerReference) bool { return c.ended(claim.Namespace, r) })
-	e = revised(c, e, func(claim *resourcev1.ResourceClaim) {
+	e = revised(c.store, e, func(claim *resourcev1.ResourceClaim) {
 		if len(left) < len(claim.Status.ReservedFor) {
 			claim.Status.ReservedFor = left
 		}
@@ -206,7 +206,7 @@ func (c *Cluster) reconcileResourceClaim(e *entry) {
 	})
 	if owner := metav1.GetControllerOf(claim); owner != nil && owner.Kind == "Pod" && claim.DeletionTimestamp == nil &&
 		c.ended(claim.Namespace, resourcev1.ResourceClaimConsumerReference{Name: owner.Name, UID: owner.UID}) {
-		_, _ = c.delete(e, &metav1.DeleteOptions{}) // no preconditions, so nothing to refuse
+		_, _ = c.store.delete(e, &metav1.DeleteOptions{}) // no preconditions, so nothing to refuse
 	}
 }
 

@@ -39,7 +39,7 @@ func (c *Cluster) groups() metav1.APIGroupList {
 	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
 	at := map[string]int{} // by group
 	for _, k := range kinds {
-		if k.group == "" || !c.serves(k) {
+		if k.group == "" || !c.store.serves(k) {
 			continue
 		}
 		v := metav1.GroupVersionForDiscovery{GroupVersion: k.apiVersion(), Version: k.version}
@@ -58,7 +58,7 @@ func (c *Cluster) resources(group, version string) (answer, bool) {
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}}
 	verbs := metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 	for _, k := range kinds {
-		if k.group != group || k.version != version || !c.serves(k) {
+		if k.group != group || k.version != version || !c.store.serves(k) {
 			continue
 		}
 		list.GroupVersion = k.apiVersion()

@@ -43,14 +43,14 @@ func (c *Cluster) serveEviction(q *call) (answer, error) {
 		}
 	}
 	if len(opts.DryRun) == 0 {
-		now := c.stamp()
-		e = revised(c, e, func(p *corev1.Pod) {
+		now := c.store.stamp()
+		e = revised(c.store, e, func(p *corev1.Pod) {
 			setCondition(p, now, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
 				Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting"})
 		})
 		opts.Preconditions = nil // met, and the condition moved the resource version
 	}
-	if _, err := c.delete(e, opts); err != nil {
+	if _, err := c.store.delete(e, opts); err != nil {
 		return answer{}, err
 	}
 	return status(metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusCreated}), nil
@@ -84,8 +84,8 @@ func (c *Cluster) spendBudget(pod *corev1.Pod, dryRun bool) error {
 	if dryRun {
 		return nil
 	}
-	now := c.stamp()
-	revised(c, over[0], func(b *policyv1.PodDisruptionBudget) {
+	now := c.store.stamp()
+	revised(c.store, over[0], func(b *policyv1.PodDisruptionBudget) {
 		b.Status.DisruptionsAllowed--
 		if b.Status.DisruptedPods == nil {
 			b.Status.DisruptedPods = map[string]metav1.Time{}
@@ -104,7 +104,7 @@ func refusedByBudget(retryAfter int, why string) error {
 // budgetsOver returns the disruption budgets that select a pod, by name.
 func (c *Cluster) budgetsOver(pod *corev1.Pod) []*entry {
 	var over []*entry
-	for _, e := range c.tables["poddisruptionbudgets"].inNamespace(pod.Namespace) {
+	for _, e := range c.store.tables["poddisruptionbudgets"].inNamespace(pod.Namespace) {
 		if e.budgetSelector().Matches(labels.Set(pod.Labels)) {
 			over = append(over, e)
 		}

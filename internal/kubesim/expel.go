@@ -37,8 +37,8 @@ func (c *Cluster) expel(n *corev1.Node) {
 			st.expelAt = time.Time{}
 		case d == 0:
 			c.expelPod(key)
-		case st.expelAt.IsZero() || c.now().Add(d).Before(st.expelAt):
-			st.expelAt = c.now().Add(d)
+		case st.expelAt.IsZero() || c.store.now().Add(d).Before(st.expelAt):
+			st.expelAt = c.store.now().Add(d)
 			c.remind(st.expelAt, podExpelled, key, st.uid)
 		}
 	}
@@ -46,23 +46,23 @@ func (c *Cluster) expel(n *corev1.Node) {
 
 // expelPod has a pod leave its node, unless so many nodes are not Ready that none does: then it is asked again.
 func (c *Cluster) expelPod(key string) {
-	e := c.entryOf("pods", key)
+	e := c.store.entryOf("pods", key)
 	if e.obj.GetDeletionTimestamp() != nil || finished(e.obj.(*corev1.Pod)) {
 		return
 	}
 	if c.disrupted() {
 		st := c.pods[key]
-		st.expelAt = c.now().Add(looksAgain)
+		st.expelAt = c.store.now().Add(looksAgain)
 		c.remind(st.expelAt, podExpelled, key, st.uid)
 		return
 	}
-	_, _ = c.delete(e, &metav1.DeleteOptions{}) // without preconditions there is nothing to refuse
+	_, _ = c.store.delete(e, &metav1.DeleteOptions{}) // without preconditions there is nothing to refuse
 }
 
 // disrupted says whether no node is Ready, or too few are.
 func (c *Cluster) disrupted() bool {
 	all, unready := 0, 0
-	for _, e := range c.tables["nodes"].sorted {
+	for _, e := range c.store.tables["nodes"].sorted {
 		all++
 		if nodeReady(e.obj.(*corev1.Node)) != corev1.ConditionTrue {
 			unready++

@@ -59,7 +59,7 @@ func (c *Cluster) CutWatches(resource string) int {
 	c.lock()
 	defer c.mu.Unlock()
 	n := 0
-	for name, t := range c.tables {
+	for name, t := range c.store.tables {
 		if resource != "" && resource != name {
 			continue
 		}
@@ -118,7 +118,7 @@ func (c *Cluster) stalled(w *watcher) bool {
 }
 
 func (c *Cluster) holdWatches() {
-	for _, t := range c.tables {
+	for _, t := range c.store.tables {
 		for _, w := range t.watchers {
 			w.hold(c.stalled(w))
 		}

@@ -31,10 +31,10 @@ type gang struct {
 
 // gangOf returns the gang of a pod, false if it has none.
 func (c *Cluster) gangOf(pod *corev1.Pod) (gang, bool) {
-	if group := pod.Spec.SchedulingGroup; group != nil && group.PodGroupName != nil && c.installed[Gangs] {
+	if group := pod.Spec.SchedulingGroup; group != nil && group.PodGroupName != nil && c.store.installed[Gangs] {
 		k := key(pod.Namespace, *group.PodGroupName)
 		g := gang{id: "podgroup " + k, object: k}
-		e := c.entryOf("podgroups", k)
+		e := c.store.entryOf("podgroups", k)
 		if e == nil {
 			return g, true
 		}
@@ -45,7 +45,7 @@ func (c *Cluster) gangOf(pod *corev1.Pod) (gang, bool) {
 		g.least = int(policy.MinCount)
 		return g, true
 	}
-	if !c.installed[Coscheduling] {
+	if !c.store.installed[Coscheduling] {
 		return gang{}, false
 	}
 	if name := pod.Labels[lightweightName]; name != "" {
@@ -53,7 +53,7 @@ func (c *Cluster) gangOf(pod *corev1.Pod) (gang, bool) {
 		return gang{id: "labels " + key(pod.Namespace, name), least: least}, err == nil && least > 1
 	}
 	k := key(pod.Namespace, cmp.Or(pod.Labels[coschedulingLabel], pod.Labels[oldCoschedulingLabel]))
-	e := c.entryOf(string(Coscheduling), k)
+	e := c.store.entryOf(string(Coscheduling), k)
 	if e == nil {
 		return gang{}, false // without its object the plugin lets a pod pass alone
 	}
@@ -146,12 +146,12 @@ func (p *pass) tellGroup(g gang, whole bool, fit int) {
 	if g.object == "" {
 		return
 	}
-	cond := metav1.Condition{Type: schedulingv1beta1.PodGroupInitiallyScheduled, Status: metav1.ConditionTrue, Reason: "Scheduled", LastTransitionTime: p.stamp()}
+	cond := metav1.Condition{Type: schedulingv1beta1.PodGroupInitiallyScheduled, Status: metav1.ConditionTrue, Reason: "Scheduled", LastTransitionTime: p.store.stamp()}
 	if !whole {
 		cond.Status, cond.Reason = metav1.ConditionFalse, schedulingv1beta1.PodGroupReasonUnschedulable
 		cond.Message = fmt.Sprintf("%d of at least %d pods have room", fit, g.least)
 	}
-	revised(p.Cluster, p.entryOf("podgroups", g.object), func(o *schedulingv1beta1.PodGroup) {
+	revised(p.store, p.store.entryOf("podgroups", g.object), func(o *schedulingv1beta1.PodGroup) {
 		meta.SetStatusCondition(&o.Status.Conditions, cond)
 	})
 }

@@ -40,7 +40,7 @@ func (t *tally) count(pod *corev1.Pod) {
 // tallyLoss counts a Job's pod that is gone: as failed unless it had succeeded.
 func (c *Cluster) tallyLoss(pod *corev1.Pod) {
 	ref := metav1.GetControllerOf(pod)
-	if ref == nil || ref.Kind != "Job" || c.byUID[ref.UID] == nil {
+	if ref == nil || ref.Kind != "Job" || c.store.owners.byUID[ref.UID] == nil {
 		return
 	}
 	t := c.tallyOf(ref.UID)
@@ -56,7 +56,7 @@ func (c *Cluster) reconcileJob(e *entry) {
 	}
 	t := c.tallyOf(job.UID)
 	active := []*entry{}
-	for _, p := range c.owned(job.UID, "pods") {
+	for _, p := range c.store.owners.owned(job.UID, "pods") {
 		if pod := p.obj.(*corev1.Pod); finished(pod) {
 			t.count(pod)
 		} else {
@@ -86,7 +86,7 @@ func (c *Cluster) reconcileJob(e *entry) {
 			c.deletePods(active[len(active)-surplus:])
 		}
 	}
-	now := c.stamp()
+	now := c.store.stamp()
 	running, readyPods := int32(0), int32(0)
 	for _, p := range c.activePods(e) {
 		running++
@@ -94,7 +94,7 @@ func (c *Cluster) reconcileJob(e *entry) {
 			readyPods++
 		}
 	}
-	next := revised(c, e, func(j *batchv1.Job) {
+	next := revised(c.store, e, func(j *batchv1.Job) {
 		s := &j.Status
 		s.Active, s.Ready, s.Succeeded, s.Failed = running, &readyPods, t.succeeded, t.failed
 		if s.StartTime == nil && !suspended {
@@ -108,7 +108,7 @@ func (c *Cluster) reconcileJob(e *entry) {
 		}
 	})
 	if ttl := job.Spec.TTLSecondsAfterFinished; over != "" && ttl != nil {
-		c.remind(c.now().Add(time.Duration(*ttl)*time.Second), jobExpires, next.key, job.UID)
+		c.remind(c.store.now().Add(time.Duration(*ttl)*time.Second), jobExpires, next.key, job.UID)
 	}
 }
 

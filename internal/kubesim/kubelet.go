@@ -20,7 +20,7 @@ func (c *Cluster) kubeletSees(key string, st *podState) {
 	if c.machines[pod.Spec.NodeName] == nil || finished(pod) {
 		return
 	}
-	now := c.now()
+	now := c.store.now()
 	if pod.DeletionTimestamp != nil {
 		takes := orDefault(c.PodStop, defaultPodStop)
 		if grace := pod.DeletionGracePeriodSeconds; grace != nil {
@@ -51,14 +51,14 @@ func (c *Cluster) kubeletSees(key string, st *podState) {
 }
 
 func (c *Cluster) startPod(key string) {
-	e := c.entryOf("pods", key)
+	e := c.store.entryOf("pods", key)
 	pod := e.obj.(*corev1.Pod)
 	if pod.Status.Phase != corev1.PodPending || pod.DeletionTimestamp != nil {
 		return
 	}
-	now := c.stamp()
+	now := c.store.stamp()
 	m := c.machines[pod.Spec.NodeName]
-	revised(c, e, func(p *corev1.Pod) {
+	revised(c.store, e, func(p *corev1.Pod) {
 		p.Status.Phase = corev1.PodRunning
 		p.Status.StartTime = &now
 		p.Status.HostIP = m.InternalIP
@@ -82,12 +82,12 @@ func podIP(n uint64) string { return fmt.Sprintf("10.%d.%d.%d", 64+n>>16&63, n>>
 
 // finishPod has every container exit with success.
 func (c *Cluster) finishPod(key string) {
-	e := c.entryOf("pods", key)
+	e := c.store.entryOf("pods", key)
 	if pod := e.obj.(*corev1.Pod); pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil {
 		return
 	}
-	now := c.stamp()
-	revised(c, e, func(p *corev1.Pod) {
+	now := c.store.stamp()
+	revised(c.store, e, func(p *corev1.Pod) {
 		p.Status.Phase = corev1.PodSucceeded
 		for _, t := range []corev1.PodConditionType{corev1.PodReady, corev1.ContainersReady} {
 			setCondition(p, now, corev1.PodCondition{Type: t, Status: corev1.ConditionFalse, Reason: "PodCompleted"})
@@ -106,24 +106,24 @@ func (c *Cluster) finishPod(key string) {
 
 // stopPod ends the graceful deletion of a pod.
 func (c *Cluster) stopPod(key string) {
-	e := c.entryOf("pods", key)
+	e := c.store.entryOf("pods", key)
 	if len(e.obj.GetFinalizers()) == 0 {
-		c.remove(e)
+		c.store.remove(e)
 		return
 	}
 	obj := e.obj.DeepCopyObject().(*corev1.Pod)
 	var none int64
 	obj.DeletionGracePeriodSeconds = &none
 	obj.Status.Phase = corev1.PodSucceeded
-	c.replace(e, obj)
+	c.store.replace(e, obj)
 }
 
 // deleteOrphans collects the pods of a node that is gone.
 func (c *Cluster) deleteOrphans(node string) {
 	for _, key := range slices.Sorted(maps.Keys(c.onNode[node])) {
-		e := c.entryOf("pods", key)
+		e := c.store.entryOf("pods", key)
 		if len(e.obj.GetFinalizers()) == 0 {
-			c.remove(e)
+			c.store.remove(e)
 		}
 	}
 }

@@ -49,17 +49,13 @@ type Cluster struct {
 	Provision     time.Duration // from a claim that may have a volume to the volume; 0 means 3 s
 	Detach        time.Duration // from the last pod of a volume on a node to its detachment; 0 means 5 s
 
-	mu     sync.Mutex
-	once   sync.Once
-	rv     uint64
-	tables map[string]*table // by kind.home
-
-	installed map[API]bool // the optional APIs that are served
+	mu    sync.Mutex
+	once  sync.Once
+	store *store
 
 	denied map[right]string // rights that clients do not have, with the user agent of who it is, "" for everybody
 
-	byUID      map[types.UID]*entry
-	dependents map[types.UID][]*entry // present versions of what names an owner, by resource and key
+	garbage garbage
 
 	timers   timers
 	timerSeq uint64
@@ -81,9 +77,6 @@ type Cluster struct {
 
 	dirty   map[string]map[string]struct{} // keys a controller is to look at, by resource
 	tallies map[types.UID]*tally           // what became of a Job's pods, by the Job's UID
-	doomed  []types.UID                    // owners that are gone and had, or were given, dependents
-
-	leavesGarbage bool // the garbage collector stands still
 
 	metrics metrics
 
@@ -100,8 +93,8 @@ func (c *Cluster) now() time.Time {
 }
 
 // stamp returns now as objects carry it: whole seconds, UTC.
-func (c *Cluster) stamp() metav1.Time {
-	return metav1.Time{Time: c.now().Truncate(time.Second)}
+func (s *store) stamp() metav1.Time {
+	return metav1.Time{Time: s.now().Truncate(time.Second)}
 }
 
 func orDefault(d, fallback time.Duration) time.Duration {
@@ -118,15 +111,8 @@ func (c *Cluster) lock() {
 }
 
 func (c *Cluster) begin() {
-	c.tables = make(map[string]*table, len(kinds))
-	for _, k := range kinds {
-		if k.stored == nil {
-			c.tables[k.home] = newTable()
-		}
-	}
-	c.installed = map[API]bool{}
-	c.byUID = map[types.UID]*entry{}
-	c.dependents = map[types.UID][]*entry{}
+	c.store = newStore(c.Seed, c.now, c.observe)
+	c.garbage.store = c.store
 	c.machines = map[string]*machine{}
 	c.lostAt = map[string]time.Time{}
 	c.pods = map[string]*podState{}
@@ -140,15 +126,15 @@ func (c *Cluster) begin() {
 	c.tallies = map[types.UID]*tally{}
 
 	for _, name := range []string{"default", "kube-node-lease", "kube-public", "kube-system"} {
-		c.born(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		c.store.born(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
-	c.born(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "system-cluster-critical"}, Value: 2000000000})
-	c.born(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "system-node-critical"}, Value: 2000001000})
+	c.store.born(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "system-cluster-critical"}, Value: 2000000000})
+	c.store.born(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "system-node-critical"}, Value: 2000001000})
 }
 
 // born creates an object that cannot be refused.
-func (c *Cluster) born(obj object) {
-	if _, err := c.create(kindOf(obj), obj, true); err != nil {
+func (s *store) born(obj object) {
+	if _, err := s.create(kindOf(obj), obj, true); err != nil {
 		panic("kubesim: " + err.Error())
 	}
 }

@@ -65,26 +65,26 @@ func (c *Cluster) Join(m Machine) error {
 	} else if _, ok := m.Allocatable[corev1.ResourcePods]; !ok {
 		m.Allocatable[corev1.ResourcePods] = m.Capacity[corev1.ResourcePods].DeepCopy()
 	}
-	arrived := &machine{Machine: m, readyAt: c.now().Add(m.ReadyAfter)}
+	arrived := &machine{Machine: m, readyAt: c.store.now().Add(m.ReadyAfter)}
 	c.machines[m.Name] = arrived
 	delete(c.lostAt, m.Name)
 
-	if e := c.entryOf("nodes", m.Name); e != nil {
-		revised(c, e, func(n *corev1.Node) {
+	if e := c.store.entryOf("nodes", m.Name); e != nil {
+		revised(c.store, e, func(n *corev1.Node) {
 			orElse(&n.Spec.ProviderID, m.ProviderID)
 			if n.Labels == nil {
 				n.Labels = map[string]string{}
 			}
 			maps.Copy(n.Labels, arrived.labels())
-			arrived.report(n, c.stamp())
+			arrived.report(n, c.store.stamp())
 		})
 	} else {
 		n := &corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: m.Name, Labels: arrived.labels(), Annotations: maps.Clone(m.Annotations), Finalizers: slices.Clone(m.Finalizers)},
 			Spec:       corev1.NodeSpec{ProviderID: m.ProviderID, Taints: slices.Clone(m.Taints)},
 		}
-		arrived.report(n, c.stamp())
-		if _, err := c.create(kindOf(n), n, true); err != nil {
+		arrived.report(n, c.store.stamp())
+		if _, err := c.store.create(kindOf(n), n, true); err != nil {
 			delete(c.machines, m.Name)
 			return err
 		}
@@ -123,7 +123,7 @@ func (c *Cluster) Leave(name string) {
 		return
 	}
 	delete(c.machines, name)
-	c.lostAt[name] = c.now().Add(orDefault(c.NotReadyAfter, defaultNotReadyAfter))
+	c.lostAt[name] = c.store.now().Add(orDefault(c.NotReadyAfter, defaultNotReadyAfter))
 	c.remind(c.lostAt[name], machineMissed, name, "")
 	for _, st := range c.onNode[name] {
 		st.startAt, st.stopAt, st.finishAt = time.Time{}, time.Time{}, time.Time{}

@@ -91,7 +91,7 @@ func (c *Cluster) measured(r *http.Request) (answer, bool) {
 	for _, name := range names {
 		use := c.metrics.nodes[name]
 		items = append(items, object{
-			"metadata": object{"name": name}, "timestamp": c.now().Add(-use.age).Format(time.RFC3339), "window": "15s",
+			"metadata": object{"name": name}, "timestamp": c.store.now().Add(-use.age).Format(time.RFC3339), "window": "15s",
 			"usage": object{"cpu": use.cpu, "memory": "1Gi"},
 		})
 	}

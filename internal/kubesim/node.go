@@ -12,7 +12,7 @@ import (
 // observeNode follows a Node's change.
 func (c *Cluster) observeNode(ch change, n *corev1.Node) {
 	if ch.deleted {
-		c.remind(c.now().Add(orDefault(c.OrphanAfter, defaultOrphanAfter)), podsOrphaned, n.Name, "")
+		c.remind(c.store.now().Add(orDefault(c.OrphanAfter, defaultOrphanAfter)), podsOrphaned, n.Name, "")
 		c.wakeParked()
 		return
 	}
@@ -21,7 +21,7 @@ func (c *Cluster) observeNode(ch change, n *corev1.Node) {
 		return
 	}
 	c.wakeParked()
-	for _, e := range c.tables["daemonsets"].sorted {
+	for _, e := range c.store.tables["daemonsets"].sorted {
 		c.mark("daemonsets", e.key)
 	}
 }
@@ -41,7 +41,7 @@ func (c *Cluster) reconcileNode(e *entry) {
 	n := e.obj.(*corev1.Node)
 	want := conditionTaints(n)
 	if !equality.Semantic.DeepEqual(want, n.Spec.Taints) {
-		e = revised(c, e, func(n *corev1.Node) { n.Spec.Taints = want })
+		e = revised(c.store, e, func(n *corev1.Node) { n.Spec.Taints = want })
 		n = e.obj.(*corev1.Node)
 	}
 	c.expel(n)
@@ -49,9 +49,9 @@ func (c *Cluster) reconcileNode(e *entry) {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.onNode[n.Name])) {
-		if pod := c.entryOf("pods", key); ready(pod.obj.(*corev1.Pod)) {
-			revised(c, pod, func(p *corev1.Pod) {
-				setCondition(p, c.stamp(), corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "NodeNotReady"})
+		if pod := c.store.entryOf("pods", key); ready(pod.obj.(*corev1.Pod)) {
+			revised(c.store, pod, func(p *corev1.Pod) {
+				setCondition(p, c.store.stamp(), corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "NodeNotReady"})
 			})
 		}
 	}
@@ -116,12 +116,12 @@ func setNodeCondition(n *corev1.Node, now metav1.Time, cond corev1.NodeCondition
 // setNodeReady writes the Ready condition and, as the same hand would, the
 // taints that follow from it.
 func (c *Cluster) setNodeReady(name string, s corev1.ConditionStatus, reason, message string) {
-	e := c.entryOf("nodes", name)
+	e := c.store.entryOf("nodes", name)
 	if e == nil {
 		return
 	}
-	now := c.stamp()
-	revised(c, e, func(n *corev1.Node) {
+	now := c.store.stamp()
+	revised(c.store, e, func(n *corev1.Node) {
 		setNodeCondition(n, now, corev1.NodeCondition{Type: corev1.NodeReady, Status: s, Reason: reason, Message: message})
 		n.Spec.Taints = conditionTaints(n)
 	})
@@ -129,9 +129,9 @@ func (c *Cluster) setNodeReady(name string, s corev1.ConditionStatus, reason, me
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.onNode[name])) {
-		pod := c.entryOf("pods", key)
+		pod := c.store.entryOf("pods", key)
 		if p := pod.obj.(*corev1.Pod); p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil && !ready(p) {
-			revised(c, pod, func(p *corev1.Pod) {
+			revised(c.store, pod, func(p *corev1.Pod) {
 				setCondition(p, now, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
 			})
 		}
@@ -144,9 +144,9 @@ func (c *Cluster) machineBecomesReady(name string) {
 
 // missMachine turns the conditions of a node whose machine left Unknown.
 func (c *Cluster) missMachine(name string) {
-	e := c.entryOf("nodes", name)
-	now := c.stamp()
-	revised(c, e, func(n *corev1.Node) {
+	e := c.store.entryOf("nodes", name)
+	now := c.store.stamp()
+	revised(c.store, e, func(n *corev1.Node) {
 		for _, have := range slices.Clone(n.Status.Conditions) {
 			setNodeCondition(n, now, corev1.NodeCondition{Type: have.Type, Status: corev1.ConditionUnknown,
 				Reason: "NodeStatusUnknown", Message: "Kubelet stopped posting node status."})

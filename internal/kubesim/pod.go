@@ -111,8 +111,8 @@ func (c *Cluster) onto(node, key string, st *podState) {
 		c.onNode[node] = m
 	}
 	m[key] = st
-	if c.entryOf("nodes", node) == nil {
-		c.remind(c.now().Add(orDefault(c.OrphanAfter, defaultOrphanAfter)), podsOrphaned, node, "")
+	if c.store.entryOf("nodes", node) == nil {
+		c.remind(c.store.now().Add(orDefault(c.OrphanAfter, defaultOrphanAfter)), podsOrphaned, node, "")
 	}
 }
 

@@ -37,13 +37,13 @@ func (p *pass) preempt(f *fit) {
 		p.nominateTo(f.st, nil)
 		return
 	}
-	now := p.stamp()
+	now := p.store.stamp()
 	for _, st := range best.victims {
-		e := revised(p.Cluster, p.entryOf("pods", keyOf(st.pod)), func(v *corev1.Pod) {
+		e := revised(p.store, p.store.entryOf("pods", keyOf(st.pod)), func(v *corev1.Pod) {
 			setCondition(v, now, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
 				Reason: corev1.PodReasonPreemptionByScheduler, Message: "default-scheduler: preempting to accommodate a higher priority pod"})
 		})
-		_, _ = p.delete(e, &metav1.DeleteOptions{}) // no preconditions, so nothing to refuse
+		_, _ = p.store.delete(e, &metav1.DeleteOptions{}) // no preconditions, so nothing to refuse
 	}
 	for _, st := range slices.Clone(best.room.nominated) {
 		if priority(st.pod) < priority(pod) {
@@ -63,7 +63,7 @@ func (p *pass) nominateTo(st *podState, to *room) {
 		p.nominated, p.repelling = true, p.repelling || st.asks.repels
 	}
 	if st.pod.Status.NominatedNodeName != name {
-		revised(p.Cluster, p.entryOf("pods", keyOf(st.pod)), func(pod *corev1.Pod) { pod.Status.NominatedNodeName = name })
+		revised(p.store, p.store.entryOf("pods", keyOf(st.pod)), func(pod *corev1.Pod) { pod.Status.NominatedNodeName = name })
 	}
 }
 

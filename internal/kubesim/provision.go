@@ -43,7 +43,7 @@ func (c *Cluster) observeVolumes(ch change) {
 }
 
 func (c *Cluster) markUnboundClaims() {
-	for _, e := range c.tables["persistentvolumeclaims"].sorted {
+	for _, e := range c.store.tables["persistentvolumeclaims"].sorted {
 		if e.obj.(*corev1.PersistentVolumeClaim).Status.Phase == corev1.ClaimPending {
 			c.mark("persistentvolumeclaims", e.key)
 		}
@@ -66,8 +66,8 @@ func (c *Cluster) reconcilePod(e *entry) {
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: *t.ObjectMeta.DeepCopy(), Spec: *t.Spec.DeepCopy()}
 		claim.Namespace, claim.Name = pod.Namespace, pod.Name+"-"+v.Name
 		claim.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(pod, corev1.SchemeGroupVersion.WithKind("Pod"))}
-		if c.entryOf("persistentvolumeclaims", keyOf(claim)) == nil {
-			_, _ = c.create(kindOf(claim), claim, false) // refused in a namespace that is going, as the pod will be
+		if c.store.entryOf("persistentvolumeclaims", keyOf(claim)) == nil {
+			_, _ = c.store.create(kindOf(claim), claim, false) // refused in a namespace that is going, as the pod will be
 		}
 	}
 }
@@ -79,12 +79,12 @@ func (c *Cluster) reconcileClaim(e *entry) {
 		return
 	}
 	if claim.Spec.VolumeName != "" {
-		v := c.entryOf("persistentvolumes", claim.Spec.VolumeName)
+		v := c.store.entryOf("persistentvolumes", claim.Spec.VolumeName)
 		switch {
 		case v != nil:
 			c.tie(e, v)
 		case claim.Status.Phase == corev1.ClaimBound:
-			revised(c, e, func(claim *corev1.PersistentVolumeClaim) { claim.Status.Phase = corev1.ClaimLost })
+			revised(c.store, e, func(claim *corev1.PersistentVolumeClaim) { claim.Status.Phase = corev1.ClaimLost })
 		}
 		return
 	}
@@ -92,7 +92,7 @@ func (c *Cluster) reconcileClaim(e *entry) {
 	delayed := class != nil && waits(class)
 	if !delayed {
 		if v := c.matching(claim, nil, false); v != nil {
-			c.tie(e, c.entryOf("persistentvolumes", v.Name))
+			c.tie(e, c.store.entryOf("persistentvolumes", v.Name))
 			return
 		}
 	}
@@ -100,7 +100,7 @@ func (c *Cluster) reconcileClaim(e *entry) {
 		return
 	}
 	if _, planned := c.provisionAt[e.key]; !planned {
-		at := c.now().Add(orDefault(c.Provision, defaultProvision))
+		at := c.store.now().Add(orDefault(c.Provision, defaultProvision))
 		c.provisionAt[e.key] = at
 		c.remind(at, claimProvisions, e.key, claim.UID)
 	}
@@ -112,11 +112,11 @@ func (c *Cluster) tie(e, v *entry) {
 	if ref := v.obj.(*corev1.PersistentVolume).Spec.ClaimRef; ref != nil && (ref.Namespace != claim.Namespace || ref.Name != claim.Name || ref.UID != "" && ref.UID != claim.UID) {
 		return
 	}
-	revised(c, v, func(v *corev1.PersistentVolume) {
+	revised(c.store, v, func(v *corev1.PersistentVolume) {
 		v.Spec.ClaimRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID}
 		v.Status.Phase = corev1.VolumeBound
 	})
-	revised(c, e, func(claim *corev1.PersistentVolumeClaim) {
+	revised(c.store, e, func(claim *corev1.PersistentVolumeClaim) {
 		volume := v.obj.(*corev1.PersistentVolume)
 		claim.Spec.VolumeName = volume.Name
 		claim.Status.Phase, claim.Status.AccessModes, claim.Status.Capacity = corev1.ClaimBound, volume.Spec.AccessModes, volume.Spec.Capacity
@@ -131,7 +131,7 @@ func (c *Cluster) tie(e, v *entry) {
 // selected, or in one of the zones that the class allows.
 func (c *Cluster) provision(key string) {
 	delete(c.provisionAt, key)
-	e := c.entryOf("persistentvolumeclaims", key)
+	e := c.store.entryOf("persistentvolumeclaims", key)
 	claim := e.obj.(*corev1.PersistentVolumeClaim)
 	class := c.classOf(claim)
 	if class == nil || claim.DeletionTimestamp != nil || claim.Spec.VolumeName != "" {
@@ -157,7 +157,7 @@ func (c *Cluster) provision(key string) {
 	if where := allowedTopology(class, node); where[0].Key != "" {
 		v.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: where}}}}
 	}
-	made, err := c.create(kindOf(v), v, true)
+	made, err := c.store.create(kindOf(v), v, true)
 	if err != nil {
 		return // the volume is there: the claim's next turn ties them
 	}
@@ -169,7 +169,7 @@ func (c *Cluster) provision(key string) {
 // a class that leaves it open has one of the zones there are nodes in.
 func (c *Cluster) provisionNear(claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass) *corev1.Node {
 	if name := claim.Annotations[selectedNode]; name != "" {
-		if e := c.entryOf("nodes", name); e != nil && len(allowedTopology(class, e.obj.(*corev1.Node))) > 0 {
+		if e := c.store.entryOf("nodes", name); e != nil && len(allowedTopology(class, e.obj.(*corev1.Node))) > 0 {
 			return e.obj.(*corev1.Node)
 		}
 		return nil
@@ -183,7 +183,7 @@ func (c *Cluster) provisionNear(claim *corev1.PersistentVolumeClaim, class *stor
 		}
 	}
 	if len(class.AllowedTopologies) == 0 {
-		for _, e := range c.tables["nodes"].sorted {
+		for _, e := range c.store.tables["nodes"].sorted {
 			if zone := e.obj.GetLabels()[corev1.LabelTopologyZone]; zone != "" {
 				places = append(places, map[string]string{corev1.LabelTopologyZone: zone})
 			}
@@ -192,13 +192,13 @@ func (c *Cluster) provisionNear(claim *corev1.PersistentVolumeClaim, class *stor
 	if len(places) == 0 {
 		return &corev1.Node{}
 	}
-	labels := places[hash(c.Seed, "zone", keyOf(claim))%uint64(len(places))]
+	labels := places[hash(c.store.seed, "zone", keyOf(claim))%uint64(len(places))]
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: labels}}
 }
 
 // unselect gives a claim whose node cannot have its volume back to the scheduler.
 func (c *Cluster) unselect(e *entry) {
-	revised(c, e, func(claim *corev1.PersistentVolumeClaim) { delete(claim.Annotations, selectedNode) })
+	revised(c.store, e, func(claim *corev1.PersistentVolumeClaim) { delete(claim.Annotations, selectedNode) })
 }
 
 // reconcileVolume keeps the phase of a volume, and deletes one that was made
@@ -209,15 +209,15 @@ func (c *Cluster) reconcileVolume(e *entry) {
 	phase := corev1.VolumeAvailable
 	if ref != nil && ref.UID != "" {
 		phase = corev1.VolumeBound
-		if claim := c.entryOf("persistentvolumeclaims", key(ref.Namespace, ref.Name)); claim == nil || claim.obj.GetUID() != ref.UID {
+		if claim := c.store.entryOf("persistentvolumeclaims", key(ref.Namespace, ref.Name)); claim == nil || claim.obj.GetUID() != ref.UID {
 			phase = corev1.VolumeReleased
 		}
 	}
 	if phase == corev1.VolumeReleased && v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete && v.DeletionTimestamp == nil {
-		_, _ = c.delete(e, &metav1.DeleteOptions{})
+		_, _ = c.store.delete(e, &metav1.DeleteOptions{})
 		return
 	}
-	revised(c, e, func(v *corev1.PersistentVolume) { v.Status.Phase = phase })
+	revised(c.store, e, func(v *corev1.PersistentVolume) { v.Status.Phase = phase })
 }
 
 // cutKey is the inverse of key.

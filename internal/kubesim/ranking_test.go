@@ -24,7 +24,7 @@ func TestWhatRoomsAnsweredIsWhatTheyAnswer(t *testing.T) {
 			if some("taint", "no", "no", "yes", "soft") == "yes" {
 				n.Spec.Taints = []corev1.Taint{{Key: "t", Effect: corev1.TaintEffectNoSchedule}}
 			}
-			c.born(n)
+			c.store.born(n)
 		}
 		p := &pass{Cluster: c, rooms: c.rooms()}
 		for i := range rapid.IntRange(1, 25).Draw(t, "pods") {
@@ -43,7 +43,7 @@ func TestWhatRoomsAnsweredIsWhatTheyAnswer(t *testing.T) {
 			case "tolerant":
 				pod.Spec.Tolerations = []corev1.Toleration{{Key: "t", Operator: corev1.TolerationOpExists}}
 			}
-			c.born(pod)
+			c.store.born(pod)
 			st := c.pods["default/"+pod.Name]
 			f, _ := p.question(st)
 			known := p.ranked

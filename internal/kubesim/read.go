@@ -9,7 +9,7 @@ import (
 )
 
 func (c *Cluster) find(q *call) (*entry, error) {
-	e := c.table(q.kind).byKey[key(q.namespace, q.name)]
+	e := c.store.table(q.kind).byKey[key(q.namespace, q.name)]
 	if e == nil {
 		return nil, apierrors.NewNotFound(q.kind.groupResource(), q.name)
 	}
@@ -54,7 +54,7 @@ func (c *Cluster) serveList(q *call) (answer, error) {
 	size := 0
 	var found []*entry
 	more := ""
-	for _, e := range c.table(q.kind).inNamespace(q.namespace) {
+	for _, e := range c.store.table(q.kind).inNamespace(q.namespace) {
 		if len(after) > 0 && e.key <= string(after) || !sel.matches(e) {
 			continue
 		}
@@ -67,7 +67,7 @@ func (c *Cluster) serveList(q *call) (answer, error) {
 	}
 	b := make([]byte, 0, size+256)
 	b = append(b, `{"kind":"`+q.kind.name+`List","apiVersion":"`+q.kind.apiVersion()+`","metadata":{"resourceVersion":"`...)
-	b = strconv.AppendUint(b, c.rv, 10)
+	b = strconv.AppendUint(b, c.store.rv, 10)
 	b = append(b, '"')
 	if more != "" {
 		b = append(b, `,"continue":"`+more+`"`...)

@@ -151,7 +151,7 @@ func (c *Cluster) inTermNamespaces(t corev1.PodAffinityTerm, holder, other *core
 	if t.NamespaceSelector == nil {
 		return false
 	}
-	ns := c.entryOf("namespaces", other.Namespace)
+	ns := c.store.entryOf("namespaces", other.Namespace)
 	return ns != nil && selectorOf(t.NamespaceSelector).Matches(labels.Set(ns.obj.GetLabels()))
 }
 

@@ -35,14 +35,14 @@ func controllerRef(owner *entry) metav1.OwnerReference {
 // priority class does not exist) leaves the controller short of a pod; it tries
 // again at its next turn.
 func (c *Cluster) createPod(pod *corev1.Pod, owner *entry) {
-	if _, err := c.create(kindOf(pod), pod, false); err != nil && owner.obj.GetDeletionTimestamp() == nil {
+	if _, err := c.store.create(kindOf(pod), pod, false); err != nil && owner.obj.GetDeletionTimestamp() == nil {
 		c.mark(owner.kind.resource, owner.key)
 	}
 }
 
 // activePods returns the pods of a controller that are neither finished nor going.
 func (c *Cluster) activePods(owner *entry) []*entry {
-	return slices.DeleteFunc(c.owned(owner.obj.GetUID(), "pods"), func(e *entry) bool {
+	return slices.DeleteFunc(c.store.owners.owned(owner.obj.GetUID(), "pods"), func(e *entry) bool {
 		pod := e.obj.(*corev1.Pod)
 		return finished(pod) || pod.DeletionTimestamp != nil
 	})
@@ -69,13 +69,13 @@ func (c *Cluster) reconcileReplicaSet(e *entry) {
 		if surplus := len(pods) - want; surplus > 0 {
 			slices.SortStableFunc(pods, surplusFirst)
 			for _, p := range pods[:surplus] {
-				_, _ = c.delete(p, &metav1.DeleteOptions{})
+				_, _ = c.store.delete(p, &metav1.DeleteOptions{})
 			}
 		}
 		pods = c.activePods(e)
 	}
 	n := countReady(pods)
-	revised(c, e, func(rs *appsv1.ReplicaSet) {
+	revised(c.store, e, func(rs *appsv1.ReplicaSet) {
 		rs.Status = appsv1.ReplicaSetStatus{Replicas: int32(len(pods)), FullyLabeledReplicas: int32(len(pods)), ReadyReplicas: n, AvailableReplicas: n,
 			ObservedGeneration: rs.Generation, Conditions: rs.Status.Conditions}
 	})

@@ -38,8 +38,8 @@ func (c *Cluster) Log() []Request {
 func (c *Cluster) record(q *call, before object, a answer) answer {
 	if q.mutates() {
 		c.log = append(c.log, Request{
-			Time: c.now(), Verb: q.verb, Resource: q.kind.resource, Subresource: q.subresource, Namespace: q.namespace, Name: q.name,
-			Code: a.code, Agent: q.agent, DryRun: q.dryRun(), ResourceVersion: c.rv, Before: before, After: c.target(q),
+			Time: c.store.now(), Verb: q.verb, Resource: q.kind.resource, Subresource: q.subresource, Namespace: q.namespace, Name: q.name,
+			Code: a.code, Agent: q.agent, DryRun: q.dryRun(), ResourceVersion: c.store.rv, Before: before, After: c.target(q),
 		})
 	}
 	return a

@@ -16,13 +16,13 @@ func (c *Cluster) reserve(key string, f *fit, node *corev1.Node) {
 		if m.volume != nil {
 			continue
 		}
-		claim := c.entryOf("persistentvolumeclaims", keyOf(m.claim))
+		claim := c.store.entryOf("persistentvolumeclaims", keyOf(m.claim))
 		if v := c.volumeFor(m, node); v != nil {
-			c.tie(claim, c.entryOf("persistentvolumes", v.Name))
+			c.tie(claim, c.store.entryOf("persistentvolumes", v.Name))
 			continue
 		}
 		waiting = true
-		revised(c, claim, func(claim *corev1.PersistentVolumeClaim) {
+		revised(c.store, claim, func(claim *corev1.PersistentVolumeClaim) {
 			if claim.Annotations == nil {
 				claim.Annotations = map[string]string{}
 			}
@@ -33,20 +33,20 @@ func (c *Cluster) reserve(key string, f *fit, node *corev1.Node) {
 		c.reserved[key] = node.Name
 		return
 	}
-	c.bind(c.entryOf("pods", key), node.Name)
+	c.bind(c.store.entryOf("pods", key), node.Name)
 }
 
 // bindReserved binds the pods whose volumes have come, and has the scheduler
 // look again at those whose node has gone or whose claims were taken away.
 func (c *Cluster) bindReserved() {
 	for _, k := range slices.Sorted(maps.Keys(c.reserved)) {
-		node := c.entryOf("nodes", c.reserved[k])
+		node := c.store.entryOf("nodes", c.reserved[k])
 		mounts, why := c.mountsOf(c.pods[k])
 		if node == nil || why != "" {
 			delete(c.reserved, k)
 			for _, m := range mounts {
 				if m.volume == nil {
-					c.unselect(c.entryOf("persistentvolumeclaims", keyOf(m.claim)))
+					c.unselect(c.store.entryOf("persistentvolumeclaims", keyOf(m.claim)))
 				}
 			}
 			c.trying[k] = struct{}{}
@@ -64,7 +64,7 @@ func (c *Cluster) bindReserved() {
 		}
 		if !open {
 			delete(c.reserved, k)
-			c.bind(c.entryOf("pods", k), node.obj.GetName())
+			c.bind(c.store.entryOf("pods", k), node.obj.GetName())
 		}
 	}
 }

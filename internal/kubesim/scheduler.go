@@ -157,7 +157,7 @@ func (p *pass) search(f *fit) (best *room, why string) {
 
 // refuse tells the pod why it waits.
 func (c *Cluster) refuse(key, why string) {
-	e := c.entryOf("pods", key)
+	e := c.store.entryOf("pods", key)
 	says := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: why}
 	for _, have := range e.obj.(*corev1.Pod).Status.Conditions {
 		says.LastTransitionTime = have.LastTransitionTime
@@ -165,15 +165,15 @@ func (c *Cluster) refuse(key, why string) {
 			return
 		}
 	}
-	now := c.stamp()
-	revised(c, e, func(p *corev1.Pod) { setCondition(p, now, says) })
+	now := c.store.stamp()
+	revised(c.store, e, func(p *corev1.Pod) { setCondition(p, now, says) })
 }
 
 func (c *Cluster) bind(e *entry, node string) {
-	now := c.stamp()
+	now := c.store.stamp()
 	pod := e.obj.DeepCopyObject().(*corev1.Pod)
 	pod.Spec.NodeName = node
 	pod.Status.NominatedNodeName = ""
 	setCondition(pod, now, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue})
-	c.replace(e, pod)
+	c.store.replace(e, pod)
 }

@@ -114,7 +114,7 @@ func (c *Cluster) answer(r *http.Request) answer {
 	if a, ok := c.reviewed(r); ok {
 		return a
 	}
-	if err == nil && !c.serves(q.kind) {
+	if err == nil && !c.store.serves(q.kind) {
 		err = errNoSuchPath
 	}
 	if err == nil {

@@ -21,20 +21,20 @@ func (c *Cluster) reconcileStatefulSet(e *entry) {
 	want := int(*set.Spec.Replicas)
 	for i := range want {
 		name := fmt.Sprintf("%s-%d", set.Name, i)
-		have := c.entryOf("pods", key(set.Namespace, name))
+		have := c.store.entryOf("pods", key(set.Namespace, name))
 		if have == nil {
 			c.createReplica(set, e, i, name)
 		} else if finished(have.obj.(*corev1.Pod)) {
-			_, _ = c.delete(have, &metav1.DeleteOptions{})
+			_, _ = c.store.delete(have, &metav1.DeleteOptions{})
 		}
 		if !parallel && (have == nil || !ready(have.obj.(*corev1.Pod))) {
 			break
 		}
 	}
-	for i := len(c.owned(set.UID, "pods")) + want; i >= want; i-- {
-		if have := c.entryOf("pods", key(set.Namespace, fmt.Sprintf("%s-%d", set.Name, i))); have != nil {
+	for i := len(c.store.owners.owned(set.UID, "pods")) + want; i >= want; i-- {
+		if have := c.store.entryOf("pods", key(set.Namespace, fmt.Sprintf("%s-%d", set.Name, i))); have != nil {
 			if have.obj.GetDeletionTimestamp() == nil {
-				_, _ = c.delete(have, &metav1.DeleteOptions{})
+				_, _ = c.store.delete(have, &metav1.DeleteOptions{})
 			}
 			if !parallel {
 				break
@@ -43,7 +43,7 @@ func (c *Cluster) reconcileStatefulSet(e *entry) {
 	}
 	pods := c.activePods(e)
 	n := countReady(pods)
-	revised(c, e, func(s *appsv1.StatefulSet) {
+	revised(c.store, e, func(s *appsv1.StatefulSet) {
 		s.Status = appsv1.StatefulSetStatus{ObservedGeneration: s.Generation, Replicas: int32(len(pods)), CurrentReplicas: int32(len(pods)),
 			UpdatedReplicas: int32(len(pods)), ReadyReplicas: n, AvailableReplicas: n}
 	})
@@ -62,8 +62,8 @@ func (c *Cluster) createReplica(set *appsv1.StatefulSet, e *entry, i int, name s
 	for _, t := range set.Spec.VolumeClaimTemplates {
 		claim := t.DeepCopy()
 		claim.Namespace, claim.Name = set.Namespace, t.Name+"-"+name
-		if c.entryOf("persistentvolumeclaims", keyOf(claim)) == nil {
-			_, _ = c.create(kindOf(claim), claim, false) // refused in a namespace that is going, as the pod will be
+		if c.store.entryOf("persistentvolumeclaims", keyOf(claim)) == nil {
+			_, _ = c.store.create(kindOf(claim), claim, false) // refused in a namespace that is going, as the pod will be
 		}
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: t.Name, VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name}}})

@@ -15,7 +15,7 @@ import (
 func (c *Cluster) Step() (changed bool) {
 	c.lock()
 	defer c.mu.Unlock()
-	before := c.rv
+	before := c.store.rv
 	c.fireTimers()
 	c.reconcile("nodes", c.reconcileNode)
 	c.reconcile("deployments", c.reconcileDeployment)
@@ -24,7 +24,7 @@ func (c *Cluster) Step() (changed bool) {
 	c.reconcile("daemonsets", c.reconcileDaemonSet)
 	c.reconcile("jobs", c.reconcileJob)
 	c.reconcile("namespaces", c.reconcileNamespace)
-	c.collectGarbage()
+	c.garbage.collect()
 	c.reconcile("pods", c.reconcilePod)
 	c.reconcile("resourceclaims", c.reconcileResourceClaim)
 	c.reconcile("persistentvolumes", c.reconcileVolume)
@@ -33,11 +33,11 @@ func (c *Cluster) Step() (changed bool) {
 	c.reconcileAttachments()
 	c.reconcile("poddisruptionbudgets", c.reconcileBudget)
 	c.expireEvents()
-	c.stepped = c.rv
-	if c.rv != before {
+	c.stepped = c.store.rv
+	if c.store.rv != before {
 		c.stepped = before // what changed may concern those whose turn had passed
 	}
-	return c.rv != before
+	return c.store.rv != before
 }
 
 // mark has a controller look at an object in its next turn.
@@ -58,7 +58,7 @@ func (c *Cluster) reconcile(resource string, f func(*entry)) {
 	}
 	delete(c.dirty, resource)
 	for _, key := range slices.Sorted(maps.Keys(marked)) {
-		if e := c.entryOf(resource, key); e != nil {
+		if e := c.store.entryOf(resource, key); e != nil {
 			f(e)
 		}
 	}
@@ -92,18 +92,18 @@ func (c *Cluster) observeWorkload(ch change) {
 const eventSweep = 10 * time.Minute
 
 func (c *Cluster) expireEvents() {
-	now := c.now()
+	now := c.store.now()
 	if now.Sub(c.swept) < eventSweep {
 		return
 	}
 	c.swept = now
 	var old []*entry
-	for _, e := range c.tables["events"].sorted {
+	for _, e := range c.store.tables["events"].sorted {
 		if now.Sub(lastSeen(e.obj.(*corev1.Event))) > eventLife {
 			old = append(old, e)
 		}
 	}
 	for _, e := range old {
-		c.remove(e)
+		c.store.remove(e)
 	}
 }

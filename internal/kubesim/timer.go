@@ -64,17 +64,17 @@ func (c *Cluster) stale(t timer) bool {
 		return m == nil || !m.readyAt.Equal(t.at)
 	case machineMissed:
 		at, ok := c.lostAt[t.name]
-		return !ok || !at.Equal(t.at) || c.entryOf("nodes", t.name) == nil
+		return !ok || !at.Equal(t.at) || c.store.entryOf("nodes", t.name) == nil
 	case podsOrphaned:
-		return c.entryOf("nodes", t.name) != nil || len(c.onNode[t.name]) == 0
+		return c.store.entryOf("nodes", t.name) != nil || len(c.onNode[t.name]) == 0
 	case jobExpires:
-		e := c.entryOf("jobs", t.name)
+		e := c.store.entryOf("jobs", t.name)
 		return e == nil || e.obj.GetUID() != t.uid
 	case claimProvisions:
-		e := c.entryOf("persistentvolumeclaims", t.name)
+		e := c.store.entryOf("persistentvolumeclaims", t.name)
 		return e == nil || e.obj.GetUID() != t.uid || !c.provisionAt[t.name].Equal(t.at)
 	case volumeDetaches:
-		e := c.entryOf("volumeattachments", t.name)
+		e := c.store.entryOf("volumeattachments", t.name)
 		return e == nil || e.obj.GetUID() != t.uid
 	}
 	st := c.pods[t.name]
@@ -95,7 +95,7 @@ func (c *Cluster) stale(t timer) bool {
 
 // fireTimers does everything that is due, in the order it was due.
 func (c *Cluster) fireTimers() {
-	for now := c.now(); len(c.timers) > 0 && !c.timers[0].at.After(now); {
+	for now := c.store.now(); len(c.timers) > 0 && !c.timers[0].at.After(now); {
 		t := heap.Pop(&c.timers).(timer)
 		if c.stale(t) {
 			continue
@@ -116,7 +116,7 @@ func (c *Cluster) fireTimers() {
 		case podsOrphaned:
 			c.deleteOrphans(t.name)
 		case jobExpires:
-			c.remove(c.entryOf("jobs", t.name))
+			c.store.remove(c.store.entryOf("jobs", t.name))
 		case claimProvisions:
 			c.provision(t.name)
 		case volumeDetaches:
@@ -133,8 +133,8 @@ func (c *Cluster) fireTimers() {
 func (c *Cluster) NextChange() (time.Time, bool) {
 	c.lock()
 	defer c.mu.Unlock()
-	if c.stepped != c.rv {
-		return c.now(), true
+	if c.stepped != c.store.rv {
+		return c.store.now(), true
 	}
 	for len(c.timers) > 0 && c.stale(c.timers[0]) {
 		heap.Pop(&c.timers)

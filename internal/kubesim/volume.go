@@ -49,7 +49,7 @@ func (m mount) driver() (driver, handle string) {
 // mountsOf returns the claims of a pod, or why no node can take it.
 func (c *Cluster) mountsOf(st *podState) (mounts []mount, why string) {
 	for _, k := range st.asks.claims {
-		e := c.entryOf("persistentvolumeclaims", k)
+		e := c.store.entryOf("persistentvolumeclaims", k)
 		if e == nil {
 			_, name, _ := cutKey(k)
 			return nil, fmt.Sprintf("persistentvolumeclaim %q not found", name)
@@ -61,7 +61,7 @@ func (c *Cluster) mountsOf(st *podState) (mounts []mount, why string) {
 		case claim.Status.Phase == corev1.ClaimLost:
 			return nil, fmt.Sprintf("persistentvolumeclaim %q bound to non-existent persistentvolume %q", claim.Name, claim.Spec.VolumeName)
 		case claim.Status.Phase == corev1.ClaimBound:
-			v := c.entryOf("persistentvolumes", claim.Spec.VolumeName)
+			v := c.store.entryOf("persistentvolumes", claim.Spec.VolumeName)
 			if v == nil {
 				return nil, "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 			}
@@ -85,7 +85,7 @@ func waits(class *storagev1.StorageClass) bool {
 // classOf returns the class of a claim, nil when it has none or it is not there.
 func (c *Cluster) classOf(claim *corev1.PersistentVolumeClaim) *storagev1.StorageClass {
 	name := volumehelper.GetPersistentVolumeClaimClass(claim)
-	if e := c.entryOf("storageclasses", name); e != nil && name != "" {
+	if e := c.store.entryOf("storageclasses", name); e != nil && name != "" {
 		return e.obj.(*storagev1.StorageClass)
 	}
 	return nil
@@ -131,7 +131,7 @@ func (f *fit) volumeRefusal(r *room) string {
 // tooManyVolumes compares the volumes of a node's pods and the new ones with
 // what the drivers on the node can attach.
 func (c *Cluster) tooManyVolumes(more []mount, r *room) bool {
-	e := c.entryOf("csinodes", r.node.Name)
+	e := c.store.entryOf("csinodes", r.node.Name)
 	if e == nil {
 		return false
 	}
@@ -149,10 +149,10 @@ func (c *Cluster) tooManyVolumes(more []mount, r *room) bool {
 				}
 			}
 		}
-		for _, a := range c.tables["volumeattachments"].sorted {
+		for _, a := range c.store.tables["volumeattachments"].sorted {
 			va := a.obj.(*storagev1.VolumeAttachment)
 			if va.Spec.NodeName == r.node.Name && va.Spec.Attacher == d.Name && va.Spec.Source.PersistentVolumeName != nil {
-				if v := c.entryOf("persistentvolumes", *va.Spec.Source.PersistentVolumeName); v != nil && v.obj.(*corev1.PersistentVolume).Spec.CSI != nil {
+				if v := c.store.entryOf("persistentvolumes", *va.Spec.Source.PersistentVolumeName); v != nil && v.obj.(*corev1.PersistentVolume).Spec.CSI != nil {
 					attached[v.obj.(*corev1.PersistentVolume).Spec.CSI.VolumeHandle] = true
 				}
 			}
@@ -176,7 +176,7 @@ func (c *Cluster) volumeFor(m mount, node *corev1.Node) *corev1.PersistentVolume
 
 func (c *Cluster) matching(claim *corev1.PersistentVolumeClaim, node *corev1.Node, waits bool) *corev1.PersistentVolume {
 	var free []*corev1.PersistentVolume
-	for _, e := range c.tables["persistentvolumes"].sorted {
+	for _, e := range c.store.tables["persistentvolumes"].sorted {
 		if v := e.obj.(*corev1.PersistentVolume); v.Spec.ClaimRef == nil || v.Spec.ClaimRef.Namespace == claim.Namespace && v.Spec.ClaimRef.Name == claim.Name {
 			free = append(free, v)
 		}

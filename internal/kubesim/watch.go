@@ -127,7 +127,7 @@ func (w *watcher) Read(p []byte) (int, error) {
 // Close forgets the watch.
 func (w *watcher) Close() error {
 	w.cluster.lock()
-	t := w.cluster.table(w.kind)
+	t := w.cluster.store.table(w.kind)
 	t.watchers = slices.DeleteFunc(t.watchers, func(other *watcher) bool { return other == w })
 	w.cluster.mu.Unlock()
 	w.end()
@@ -164,7 +164,7 @@ func (c *Cluster) serveWatch(q *call) (answer, error) {
 		return answer{}, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version %q: %v", q.query.Get("resourceVersion"), err))
 	}
 	w := &watcher{cluster: c, kind: q.kind, sel: sel, agent: q.agent, message: q.protobuf && !q.kind.custom(), ctx: context.Background(), signal: make(chan struct{}, 1)}
-	t := c.table(q.kind)
+	t := c.store.table(q.kind)
 	switch {
 	case initial || from == 0:
 		for _, e := range t.inNamespace(q.namespace) {
@@ -173,7 +173,7 @@ func (c *Cluster) serveWatch(q *call) (answer, error) {
 			}
 		}
 		if initial && q.query.Get("allowWatchBookmarks") == "true" {
-			w.push(frame{typ: "BOOKMARK", entry: bookmark(q.kind, c.rv)})
+			w.push(frame{typ: "BOOKMARK", entry: bookmark(q.kind, c.store.rv)})
 		}
 	case from < t.forgot:
 		gone := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, t.forgot)).Status()
