@@ -1,8 +1,6 @@
 package kubesim
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,8 +27,8 @@ func (c *Cluster) expel(n *corev1.Node) {
 		c.expels = map[string]bool{}
 	}
 	c.expels[n.Name] = len(taints) > 0
-	for _, key := range slices.Sorted(maps.Keys(c.onNode[n.Name])) {
-		st := c.pods[key]
+	for _, key := range c.pods.keysOn(n.Name) {
+		st := c.pods.byKey[key]
 		d, leaves := tolerated(st.pod.Spec.Tolerations, taints)
 		switch {
 		case !leaves:
@@ -39,7 +37,7 @@ func (c *Cluster) expel(n *corev1.Node) {
 			c.expelPod(key)
 		case st.expelAt.IsZero() || c.store.now().Add(d).Before(st.expelAt):
 			st.expelAt = c.store.now().Add(d)
-			c.remind(st.expelAt, podExpelled, key, st.uid)
+			c.timers.remind(st.expelAt, podExpelled, key, st.uid)
 		}
 	}
 }
@@ -51,9 +49,9 @@ func (c *Cluster) expelPod(key string) {
 		return
 	}
 	if c.disrupted() {
-		st := c.pods[key]
+		st := c.pods.byKey[key]
 		st.expelAt = c.store.now().Add(looksAgain)
-		c.remind(st.expelAt, podExpelled, key, st.uid)
+		c.timers.remind(st.expelAt, podExpelled, key, st.uid)
 		return
 	}
 	_, _ = c.store.delete(e, &metav1.DeleteOptions{}) // without preconditions there is nothing to refuse

@@ -35,7 +35,7 @@ func (c *Cluster) Install(api API) {
 		panic(fmt.Sprintf("kubesim: there is no optional API %q", string(api)))
 	}
 	c.store.installed[api] = true
-	c.wakeParked()
+	c.scheduler.wake()
 }
 
 // Installed reports whether the cluster serves an optional API.
@@ -64,7 +64,7 @@ func (c *Cluster) Uninstall(api API) {
 		t.watchers = nil
 	}
 	delete(c.store.installed, api)
-	c.wakeParked()
+	c.scheduler.wake()
 }
 
 // serves reports whether the cluster has the API that a kind belongs to.

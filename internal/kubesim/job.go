@@ -108,7 +108,7 @@ func (c *Cluster) reconcileJob(e *entry) {
 		}
 	})
 	if ttl := job.Spec.TTLSecondsAfterFinished; over != "" && ttl != nil {
-		c.remind(c.store.now().Add(time.Duration(*ttl)*time.Second), jobExpires, next.key, job.UID)
+		c.timers.remind(c.store.now().Add(time.Duration(*ttl)*time.Second), jobExpires, next.key, job.UID)
 	}
 }
 

@@ -2,8 +2,6 @@ package kubesim
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,7 +26,7 @@ func (c *Cluster) kubeletSees(key string, st *podState) {
 		}
 		if at := now.Add(takes); st.stopAt.IsZero() || at.Before(st.stopAt) {
 			st.stopAt = at
-			c.remind(at, podStops, key, st.uid)
+			c.timers.remind(at, podStops, key, st.uid)
 		}
 		return
 	}
@@ -36,7 +34,7 @@ func (c *Cluster) kubeletSees(key string, st *podState) {
 	case corev1.PodPending:
 		if st.startAt.IsZero() {
 			st.startAt = now.Add(orDefault(c.PodStart, defaultPodStart))
-			c.remind(st.startAt, podStarts, key, st.uid)
+			c.timers.remind(st.startAt, podStarts, key, st.uid)
 		}
 	case corev1.PodRunning:
 		text, ok := pod.Annotations[RunForAnnotation]
@@ -45,7 +43,7 @@ func (c *Cluster) kubeletSees(key string, st *podState) {
 		}
 		if d, err := time.ParseDuration(text); err == nil {
 			st.finishAt = now.Add(d)
-			c.remind(st.finishAt, podFinishes, key, st.uid)
+			c.timers.remind(st.finishAt, podFinishes, key, st.uid)
 		}
 	}
 }
@@ -62,7 +60,7 @@ func (c *Cluster) startPod(key string) {
 		p.Status.Phase = corev1.PodRunning
 		p.Status.StartTime = &now
 		p.Status.HostIP = m.InternalIP
-		p.Status.PodIP = podIP(c.pods[key].born)
+		p.Status.PodIP = podIP(c.pods.byKey[key].born)
 		p.Status.PodIPs = []corev1.PodIP{{IP: p.Status.PodIP}}
 		for _, t := range []corev1.PodConditionType{corev1.PodInitialized, corev1.PodReady, corev1.ContainersReady, corev1.PodScheduled} {
 			setCondition(p, now, corev1.PodCondition{Type: t, Status: corev1.ConditionTrue})
@@ -120,7 +118,7 @@ func (c *Cluster) stopPod(key string) {
 
 // deleteOrphans collects the pods of a node that is gone.
 func (c *Cluster) deleteOrphans(node string) {
-	for _, key := range slices.Sorted(maps.Keys(c.onNode[node])) {
+	for _, key := range c.pods.keysOn(node) {
 		e := c.store.entryOf("pods", key)
 		if len(e.obj.GetFinalizers()) == 0 {
 			c.store.remove(e)

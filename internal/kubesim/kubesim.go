@@ -23,7 +23,6 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/dynamic-resource-allocation/cel"
 )
 
 // RunForAnnotation on a pod holds a Go duration: how long its containers run
@@ -49,34 +48,29 @@ type Cluster struct {
 	Provision     time.Duration // from a claim that may have a volume to the volume; 0 means 3 s
 	Detach        time.Duration // from the last pod of a volume on a node to its detachment; 0 means 5 s
 
-	mu    sync.Mutex
-	once  sync.Once
-	store *store
+	mu           sync.Mutex
+	once         sync.Once
+	store        *store
+	pods         *podIndex
+	volumes      *volumes
+	deviceClaims deviceClaims
+	scheduler    *scheduler
+	budgets      budgets
 
 	denied map[right]string // rights that clients do not have, with the user agent of who it is, "" for everybody
 
 	garbage garbage
 
-	timers   timers
-	timerSeq uint64
-	stepped  uint64    // resource version after the last Step
-	swept    time.Time // when old Events were last removed
+	timers  timers
+	work    workQueue
+	stepped uint64    // resource version after the last Step
+	swept   time.Time // when old Events were last removed
 
-	machines map[string]*machine             // live kubelets, by node name
-	lostAt   map[string]time.Time            // when a machine that left turns its Node NotReady, by node name
-	compiled *cel.Cache                      // selectors of devices
-	expels   map[string]bool                 // nodes that had a taint which expels when they last changed
-	pods     map[string]*podState            // by pod key
-	onNode   map[string]map[string]*podState // by node name and pod key
-	trying   map[string]struct{}             // unplaced pods the scheduler is to look at, by key
-	parked   map[string]struct{}             // unplaced pods that wait for a change elsewhere, by key
+	machines map[string]*machine  // live kubelets, by node name
+	lostAt   map[string]time.Time // when a machine that left turns its Node NotReady, by node name
+	expels   map[string]bool      // nodes that had a taint which expels when they last changed
 
-	reserved    map[string]string    // the node that an unplaced pod waits on for its volumes, by pod key
-	provisionAt map[string]time.Time // when a claim gets the volume that is being made for it, by claim key
-	attaching   map[string]struct{}  // nodes whose attached volumes may differ from those of their pods
-
-	dirty   map[string]map[string]struct{} // keys a controller is to look at, by resource
-	tallies map[types.UID]*tally           // what became of a Job's pods, by the Job's UID
+	tallies map[types.UID]*tally // what became of a Job's pods, by the Job's UID
 
 	metrics metrics
 
@@ -112,17 +106,16 @@ func (c *Cluster) lock() {
 
 func (c *Cluster) begin() {
 	c.store = newStore(c.Seed, c.now, c.observe)
+	c.pods = &podIndex{byKey: map[string]*podState{}, onNode: map[string]map[string]*podState{}}
+	c.work = workQueue{}
 	c.garbage.store = c.store
+	c.volumes = &volumes{store: c.store, pods: c.pods, timers: &c.timers, work: c.work, provisionAt: map[string]time.Time{}, attaching: map[string]struct{}{}}
+	c.budgets = budgets{store: c.store, work: c.work}
+	c.deviceClaims = deviceClaims{store: c.store, pods: c.pods, work: c.work}
+	c.scheduler = &scheduler{store: c.store, pods: c.pods, volumes: c.volumes, devices: deviceAllocator{store: c.store},
+		trying: map[string]struct{}{}, parked: map[string]struct{}{}, reserved: map[string]string{}}
 	c.machines = map[string]*machine{}
 	c.lostAt = map[string]time.Time{}
-	c.pods = map[string]*podState{}
-	c.onNode = map[string]map[string]*podState{}
-	c.trying = map[string]struct{}{}
-	c.parked = map[string]struct{}{}
-	c.reserved = map[string]string{}
-	c.provisionAt = map[string]time.Time{}
-	c.attaching = map[string]struct{}{}
-	c.dirty = map[string]map[string]struct{}{}
 	c.tallies = map[types.UID]*tally{}
 
 	for _, name := range []string{"default", "kube-node-lease", "kube-public", "kube-system"} {

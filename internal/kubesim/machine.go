@@ -89,14 +89,14 @@ func (c *Cluster) Join(m Machine) error {
 			return err
 		}
 	}
-	c.attachable(arrived)
+	c.volumes.register(arrived)
 	if m.ReadyAfter > 0 {
-		c.remind(arrived.readyAt, machineReady, m.Name, "")
+		c.timers.remind(arrived.readyAt, machineReady, m.Name, "")
 	} else {
 		c.setNodeReady(m.Name, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status")
 	}
-	for _, key := range slices.Sorted(maps.Keys(c.onNode[m.Name])) {
-		c.kubeletSees(key, c.onNode[m.Name][key])
+	for _, key := range c.pods.keysOn(m.Name) {
+		c.kubeletSees(key, c.pods.onNode[m.Name][key])
 	}
 	return nil
 }
@@ -124,8 +124,8 @@ func (c *Cluster) Leave(name string) {
 	}
 	delete(c.machines, name)
 	c.lostAt[name] = c.store.now().Add(orDefault(c.NotReadyAfter, defaultNotReadyAfter))
-	c.remind(c.lostAt[name], machineMissed, name, "")
-	for _, st := range c.onNode[name] {
+	c.timers.remind(c.lostAt[name], machineMissed, name, "")
+	for _, st := range c.pods.onNode[name] {
 		st.startAt, st.stopAt, st.finishAt = time.Time{}, time.Time{}, time.Time{}
 	}
 }

@@ -12,17 +12,17 @@ import (
 // observeNode follows a Node's change.
 func (c *Cluster) observeNode(ch change, n *corev1.Node) {
 	if ch.deleted {
-		c.remind(c.store.now().Add(orDefault(c.OrphanAfter, defaultOrphanAfter)), podsOrphaned, n.Name, "")
-		c.wakeParked()
+		c.timers.remind(c.store.now().Add(orDefault(c.OrphanAfter, defaultOrphanAfter)), podsOrphaned, n.Name, "")
+		c.scheduler.wake()
 		return
 	}
-	c.mark("nodes", n.Name)
+	c.work.mark("nodes", n.Name)
 	if ch.before != nil && !placesDiffer(ch.before.obj.(*corev1.Node), n) {
 		return
 	}
-	c.wakeParked()
+	c.scheduler.wake()
 	for _, e := range c.store.tables["daemonsets"].sorted {
-		c.mark("daemonsets", e.key)
+		c.work.mark("daemonsets", e.key)
 	}
 }
 
@@ -48,7 +48,7 @@ func (c *Cluster) reconcileNode(e *entry) {
 	if nodeReady(n) == corev1.ConditionTrue {
 		return
 	}
-	for _, key := range slices.Sorted(maps.Keys(c.onNode[n.Name])) {
+	for _, key := range c.pods.keysOn(n.Name) {
 		if pod := c.store.entryOf("pods", key); ready(pod.obj.(*corev1.Pod)) {
 			revised(c.store, pod, func(p *corev1.Pod) {
 				setCondition(p, c.store.stamp(), corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "NodeNotReady"})
@@ -128,7 +128,7 @@ func (c *Cluster) setNodeReady(name string, s corev1.ConditionStatus, reason, me
 	if s != corev1.ConditionTrue {
 		return
 	}
-	for _, key := range slices.Sorted(maps.Keys(c.onNode[name])) {
+	for _, key := range c.pods.keysOn(name) {
 		pod := c.store.entryOf("pods", key)
 		if p := pod.obj.(*corev1.Pod); p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil && !ready(p) {
 			revised(c.store, pod, func(p *corev1.Pod) {

@@ -98,7 +98,7 @@ func (s *store) orphan(owner types.UID) {
 func (c *Cluster) markOwner(obj object) {
 	if ref := metav1.GetControllerOf(obj); ref != nil {
 		if owner := c.store.owners.byUID[ref.UID]; owner != nil {
-			c.mark(owner.kind.home, owner.key)
+			c.work.mark(owner.kind.home, owner.key)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (c *Cluster) reconcileNamespace(e *entry) {
 		}
 	}
 	if !empty {
-		c.mark("namespaces", e.key)
+		c.work.mark("namespaces", e.key)
 		return
 	}
 	revised(c.store, e, func(n *corev1.Namespace) { n.Spec.Finalizers = nil })

@@ -26,7 +26,7 @@ func TestWhatRoomsAnsweredIsWhatTheyAnswer(t *testing.T) {
 			}
 			c.store.born(n)
 		}
-		p := &pass{Cluster: c, rooms: c.rooms()}
+		p := &pass{scheduler: c.scheduler, rooms: c.scheduler.rooms()}
 		for i := range rapid.IntRange(1, 25).Draw(t, "pods") {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("p", i), Namespace: "default"}}
 			kind := some("kind", "small", "small", "large", "zone", "port", "tolerant")
@@ -44,7 +44,7 @@ func TestWhatRoomsAnsweredIsWhatTheyAnswer(t *testing.T) {
 				pod.Spec.Tolerations = []corev1.Toleration{{Key: "t", Operator: corev1.TolerationOpExists}}
 			}
 			c.store.born(pod)
-			st := c.pods["default/"+pod.Name]
+			st := c.pods.byKey["default/"+pod.Name]
 			f, _ := p.question(st)
 			known := p.ranked
 			room, why := p.choose(f)

@@ -36,7 +36,7 @@ func controllerRef(owner *entry) metav1.OwnerReference {
 // again at its next turn.
 func (c *Cluster) createPod(pod *corev1.Pod, owner *entry) {
 	if _, err := c.store.create(kindOf(pod), pod, false); err != nil && owner.obj.GetDeletionTimestamp() == nil {
-		c.mark(owner.kind.resource, owner.key)
+		c.work.mark(owner.kind.resource, owner.key)
 	}
 }
 

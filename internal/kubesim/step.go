@@ -1,8 +1,6 @@
 package kubesim
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,13 +23,18 @@ func (c *Cluster) Step() (changed bool) {
 	c.reconcile("jobs", c.reconcileJob)
 	c.reconcile("namespaces", c.reconcileNamespace)
 	c.garbage.collect()
-	c.reconcile("pods", c.reconcilePod)
-	c.reconcile("resourceclaims", c.reconcileResourceClaim)
-	c.reconcile("persistentvolumes", c.reconcileVolume)
-	c.reconcile("persistentvolumeclaims", c.reconcileClaim)
-	c.schedule()
-	c.reconcileAttachments()
-	c.reconcile("poddisruptionbudgets", c.reconcileBudget)
+	c.reconcile("pods", func(e *entry) {
+		if pod := e.obj.(*corev1.Pod); pod.DeletionTimestamp == nil && !finished(pod) {
+			c.deviceClaims.make(e)
+			c.volumes.makeClaims(pod)
+		}
+	})
+	c.reconcile("resourceclaims", c.deviceClaims.reconcile)
+	c.reconcile("persistentvolumes", c.volumes.reconcileVolume)
+	c.reconcile("persistentvolumeclaims", func(e *entry) { c.volumes.reconcileClaim(e, orDefault(c.Provision, defaultProvision)) })
+	c.scheduler.schedule()
+	c.volumes.attach(orDefault(c.Detach, defaultDetach))
+	c.reconcile("poddisruptionbudgets", c.budgets.reconcile)
 	c.expireEvents()
 	c.stepped = c.store.rv
 	if c.store.rv != before {
@@ -40,24 +43,9 @@ func (c *Cluster) Step() (changed bool) {
 	return c.store.rv != before
 }
 
-// mark has a controller look at an object in its next turn.
-func (c *Cluster) mark(resource, key string) {
-	m := c.dirty[resource]
-	if m == nil {
-		m = map[string]struct{}{}
-		c.dirty[resource] = m
-	}
-	m[key] = struct{}{}
-}
-
 // reconcile hands each marked object that exists to its controller, in order of key.
 func (c *Cluster) reconcile(resource string, f func(*entry)) {
-	marked := c.dirty[resource]
-	if len(marked) == 0 {
-		return
-	}
-	delete(c.dirty, resource)
-	for _, key := range slices.Sorted(maps.Keys(marked)) {
+	for _, key := range c.work.take(resource) {
 		if e := c.store.entryOf(resource, key); e != nil {
 			f(e)
 		}
@@ -69,18 +57,19 @@ func (c *Cluster) observeWorkload(ch change) {
 	resource := ch.after.kind.home
 	switch resource {
 	case "deployments", "replicasets", "statefulsets", "daemonsets", "jobs", "namespaces", "poddisruptionbudgets":
-		c.mark(resource, ch.after.key)
+		c.work.mark(resource, ch.after.key)
 	}
 	switch resource {
 	case "resourceclaims", "resourceslices", "deviceclasses":
-		c.wakeParked()
+		c.scheduler.wake()
 	case "podgroups", string(Coscheduling):
-		c.wakeParked()
+		c.scheduler.wake()
 	case "persistentvolumeclaims", "persistentvolumes", "storageclasses", "csinodes", "volumeattachments":
-		c.observeVolumes(ch)
+		c.volumes.observe(ch)
+		c.scheduler.wake()
 	case "replicasets", "statefulsets":
 		c.markOwner(ch.after.obj)
-		c.markBudgetsOver(ch.after.obj.GetUID())
+		c.budgets.markOver(ch.after.obj.GetUID())
 	case "jobs":
 		if ch.deleted {
 			delete(c.tallies, ch.after.obj.GetUID())

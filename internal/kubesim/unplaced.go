@@ -1,0 +1,54 @@
+package kubesim
+
+import corev1 "k8s.io/api/core/v1"
+
+// scheduler plays kube-scheduler. It owns the lists of pods that have no node.
+type scheduler struct {
+	store   *store
+	pods    *podIndex
+	volumes *volumes
+	devices deviceAllocator
+
+	trying   map[string]struct{} // unplaced pods it is to look at, by key
+	parked   map[string]struct{} // unplaced pods that wait for a change elsewhere, by key
+	reserved map[string]string   // the node that an unplaced pod waits on for its volumes, by pod key
+}
+
+// observeUnplaced has the scheduler look at a pod that is new or whose spec
+// changed, and forget one that is going.
+func (s *scheduler) observeUnplaced(key string, was, pod *corev1.Pod) {
+	if pod.Spec.SchedulerName != corev1.DefaultSchedulerName || pod.DeletionTimestamp != nil || finished(pod) {
+		s.forget(key)
+		return
+	}
+	if was == nil || was.Generation != pod.Generation {
+		s.trying[key] = struct{}{}
+		delete(s.parked, key)
+	}
+}
+
+// forget takes a pod out of the lists.
+func (s *scheduler) forget(key string) {
+	delete(s.trying, key)
+	delete(s.parked, key)
+	delete(s.reserved, key)
+}
+
+// wake has the scheduler look at every unplaced pod again.
+func (s *scheduler) wake() {
+	for k := range s.parked {
+		s.trying[k] = struct{}{}
+	}
+	clear(s.parked)
+}
+
+// wakeAffine has the scheduler look again at the pods that want to be near
+// another, or spread with others: only those can a placed pod help.
+func (s *scheduler) wakeAffine() {
+	for k := range s.parked {
+		if s.pods.byKey[k].asks.relative {
+			s.trying[k] = struct{}{}
+			delete(s.parked, k)
+		}
+	}
+}
