@@ -36,20 +36,20 @@ func (q *call) deleteOptions() (*metav1.DeleteOptions, error) {
 	return opts, nil
 }
 
-func (c *Cluster) serveDelete(q *call) (answer, error) {
+func (s *apiServer) serveDelete(q *call) (answer, error) {
 	opts, err := q.deleteOptions()
 	if err != nil {
 		return answer{}, err
 	}
-	e, err := c.find(q)
+	e, err := s.find(q)
 	if err != nil {
 		return answer{}, err
 	}
-	left, err := c.store.delete(e, opts)
+	left, err := s.store.delete(e, opts)
 	if err != nil {
 		return answer{}, err
 	}
-	if c.store.table(e.kind).byKey[e.key] != nil || q.kind.resource == "pods" {
+	if s.store.table(e.kind).byKey[e.key] != nil || q.kind.resource == "pods" {
 		return show(http.StatusOK, q.kind, left), nil
 	}
 	return status(metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusOK, Details: &metav1.StatusDetails{
@@ -57,7 +57,7 @@ func (c *Cluster) serveDelete(q *call) (answer, error) {
 	}}), nil
 }
 
-func (c *Cluster) serveDeleteCollection(q *call) (answer, error) {
+func (s *apiServer) serveDeleteCollection(q *call) (answer, error) {
 	opts, err := q.deleteOptions()
 	if err != nil {
 		return answer{}, err
@@ -67,13 +67,13 @@ func (c *Cluster) serveDeleteCollection(q *call) (answer, error) {
 		return answer{}, err
 	}
 	var doomed []*entry
-	for _, e := range c.store.table(q.kind).inNamespace(q.namespace) {
+	for _, e := range s.store.table(q.kind).inNamespace(q.namespace) {
 		if sel.matches(e) {
 			doomed = append(doomed, e)
 		}
 	}
 	for _, e := range doomed {
-		if _, err := c.store.delete(e, opts); err != nil {
+		if _, err := s.store.delete(e, opts); err != nil {
 			return answer{}, err
 		}
 	}

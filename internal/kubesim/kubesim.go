@@ -57,25 +57,17 @@ type Cluster struct {
 	scheduler    *scheduler
 	budgets      budgets
 
-	denied map[right]string // rights that clients do not have, with the user agent of who it is, "" for everybody
-
-	garbage garbage
+	garbage   garbage
+	kubelets  kubelets
+	lifecycle nodeLifecycle
+	workloads workloads
+	api       apiServer
 
 	timers  timers
 	work    workQueue
 	stepped uint64    // resource version after the last Step
 	swept   time.Time // when old Events were last removed
 
-	machines map[string]*machine  // live kubelets, by node name
-	lostAt   map[string]time.Time // when a machine that left turns its Node NotReady, by node name
-	expels   map[string]bool      // nodes that had a taint which expels when they last changed
-
-	tallies map[types.UID]*tally // what became of a Job's pods, by the Job's UID
-
-	metrics metrics
-
-	log    []Request
-	faults []*injected
 }
 
 // now returns the simulated time in UTC.
@@ -110,13 +102,14 @@ func (c *Cluster) begin() {
 	c.work = workQueue{}
 	c.garbage.store = c.store
 	c.volumes = &volumes{store: c.store, pods: c.pods, timers: &c.timers, work: c.work, provisionAt: map[string]time.Time{}, attaching: map[string]struct{}{}}
+	c.kubelets = kubelets{store: c.store, pods: c.pods, timers: &c.timers, machines: map[string]*machine{}}
+	c.lifecycle = nodeLifecycle{store: c.store, pods: c.pods, timers: &c.timers, lostAt: map[string]time.Time{}}
+	c.workloads = workloads{store: c.store, timers: &c.timers, work: c.work, tallies: map[types.UID]*tally{}}
+	c.api = apiServer{lock: &c.mu, store: c.store, budgets: &c.budgets}
 	c.budgets = budgets{store: c.store, work: c.work}
 	c.deviceClaims = deviceClaims{store: c.store, pods: c.pods, work: c.work}
 	c.scheduler = &scheduler{store: c.store, pods: c.pods, volumes: c.volumes, devices: deviceAllocator{store: c.store},
 		trying: map[string]struct{}{}, parked: map[string]struct{}{}, reserved: map[string]string{}}
-	c.machines = map[string]*machine{}
-	c.lostAt = map[string]time.Time{}
-	c.tallies = map[types.UID]*tally{}
 
 	for _, name := range []string{"default", "kube-node-lease", "kube-public", "kube-system"} {
 		c.store.born(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})

@@ -66,8 +66,8 @@ func (c *Cluster) Join(m Machine) error {
 		m.Allocatable[corev1.ResourcePods] = m.Capacity[corev1.ResourcePods].DeepCopy()
 	}
 	arrived := &machine{Machine: m, readyAt: c.store.now().Add(m.ReadyAfter)}
-	c.machines[m.Name] = arrived
-	delete(c.lostAt, m.Name)
+	c.kubelets.machines[m.Name] = arrived
+	delete(c.lifecycle.lostAt, m.Name)
 
 	if e := c.store.entryOf("nodes", m.Name); e != nil {
 		revised(c.store, e, func(n *corev1.Node) {
@@ -85,7 +85,7 @@ func (c *Cluster) Join(m Machine) error {
 		}
 		arrived.report(n, c.store.stamp())
 		if _, err := c.store.create(kindOf(n), n, true); err != nil {
-			delete(c.machines, m.Name)
+			delete(c.kubelets.machines, m.Name)
 			return err
 		}
 	}
@@ -93,7 +93,7 @@ func (c *Cluster) Join(m Machine) error {
 	if m.ReadyAfter > 0 {
 		c.timers.remind(arrived.readyAt, machineReady, m.Name, "")
 	} else {
-		c.setNodeReady(m.Name, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status")
+		c.kubelets.setNodeReady(m.Name, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status")
 	}
 	for _, key := range c.pods.keysOn(m.Name) {
 		c.kubeletSees(key, c.pods.onNode[m.Name][key])
@@ -119,12 +119,12 @@ func allocatable(capacity corev1.ResourceList) corev1.ResourceList {
 func (c *Cluster) Leave(name string) {
 	c.lock()
 	defer c.mu.Unlock()
-	if c.machines[name] == nil {
+	if c.kubelets.machines[name] == nil {
 		return
 	}
-	delete(c.machines, name)
-	c.lostAt[name] = c.store.now().Add(orDefault(c.NotReadyAfter, defaultNotReadyAfter))
-	c.timers.remind(c.lostAt[name], machineMissed, name, "")
+	delete(c.kubelets.machines, name)
+	c.lifecycle.lostAt[name] = c.store.now().Add(orDefault(c.NotReadyAfter, defaultNotReadyAfter))
+	c.timers.remind(c.lifecycle.lostAt[name], machineMissed, name, "")
 	for _, st := range c.pods.onNode[name] {
 		st.startAt, st.stopAt, st.finishAt = time.Time{}, time.Time{}, time.Time{}
 	}

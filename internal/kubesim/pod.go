@@ -61,7 +61,7 @@ func (c *Cluster) observePod(ch change, pod *corev1.Pod) {
 	st := c.pods.byKey[k]
 	if ch.deleted {
 		if st != nil {
-			c.tallyLoss(st.pod)
+			c.workloads.tallyLoss(st.pod)
 		}
 		delete(c.pods.byKey, k)
 		c.pods.offNode(pod.Spec.NodeName, k)
@@ -105,6 +105,10 @@ func (c *Cluster) markParts(key string, pod *corev1.Pod) {
 	if len(pod.Spec.ResourceClaims) > 0 || slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil }) {
 		c.work.mark("pods", key)
 	}
+}
+
+func (c *Cluster) kubeletSees(key string, st *podState) {
+	c.kubelets.sees(key, st, orDefault(c.PodStart, defaultPodStart), orDefault(c.PodStop, defaultPodStop))
 }
 
 // finished reports whether all containers of a pod have exited for good.

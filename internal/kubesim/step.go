@@ -15,12 +15,12 @@ func (c *Cluster) Step() (changed bool) {
 	defer c.mu.Unlock()
 	before := c.store.rv
 	c.fireTimers()
-	c.reconcile("nodes", c.reconcileNode)
-	c.reconcile("deployments", c.reconcileDeployment)
-	c.reconcile("replicasets", c.reconcileReplicaSet)
-	c.reconcile("statefulsets", c.reconcileStatefulSet)
-	c.reconcile("daemonsets", c.reconcileDaemonSet)
-	c.reconcile("jobs", c.reconcileJob)
+	c.reconcile("nodes", c.lifecycle.reconcile)
+	c.reconcile("deployments", c.workloads.reconcileDeployment)
+	c.reconcile("replicasets", c.workloads.reconcileReplicaSet)
+	c.reconcile("statefulsets", c.workloads.reconcileStatefulSet)
+	c.reconcile("daemonsets", c.workloads.reconcileDaemonSet)
+	c.reconcile("jobs", c.workloads.reconcileJob)
 	c.reconcile("namespaces", c.reconcileNamespace)
 	c.garbage.collect()
 	c.reconcile("pods", func(e *entry) {
@@ -72,7 +72,7 @@ func (c *Cluster) observeWorkload(ch change) {
 		c.budgets.markOver(ch.after.obj.GetUID())
 	case "jobs":
 		if ch.deleted {
-			delete(c.tallies, ch.after.obj.GetUID())
+			delete(c.workloads.tallies, ch.after.obj.GetUID())
 		}
 	}
 }

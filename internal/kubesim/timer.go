@@ -66,10 +66,10 @@ func (t *timers) remind(at time.Time, what occasion, name string, uid types.UID)
 func (c *Cluster) stale(t timer) bool {
 	switch t.what {
 	case machineReady:
-		m := c.machines[t.name]
+		m := c.kubelets.machines[t.name]
 		return m == nil || !m.readyAt.Equal(t.at)
 	case machineMissed:
-		at, ok := c.lostAt[t.name]
+		at, ok := c.lifecycle.lostAt[t.name]
 		return !ok || !at.Equal(t.at) || c.store.entryOf("nodes", t.name) == nil
 	case podsOrphaned:
 		return c.store.entryOf("nodes", t.name) != nil || len(c.pods.onNode[t.name]) == 0
@@ -108,19 +108,19 @@ func (c *Cluster) fireTimers() {
 		}
 		switch t.what {
 		case podStarts:
-			c.startPod(t.name)
+			c.kubelets.startPod(t.name)
 		case podStops:
-			c.stopPod(t.name)
+			c.kubelets.stopPod(t.name)
 		case podFinishes:
-			c.finishPod(t.name)
+			c.kubelets.finishPod(t.name)
 		case podExpelled:
-			c.expelPod(t.name)
+			c.lifecycle.expelPod(t.name)
 		case machineReady:
-			c.machineBecomesReady(t.name)
+			c.kubelets.machineBecomesReady(t.name)
 		case machineMissed:
-			c.missMachine(t.name)
+			c.lifecycle.missMachine(t.name)
 		case podsOrphaned:
-			c.deleteOrphans(t.name)
+			c.lifecycle.deleteOrphans(t.name)
 		case jobExpires:
 			c.store.remove(c.store.entryOf("jobs", t.name))
 		case claimProvisions:

@@ -32,7 +32,7 @@ func (q *call) decode(body []byte) (object, error) {
 	return storedForm(obj), nil
 }
 
-func (c *Cluster) serveCreate(q *call) (answer, error) {
+func (s *apiServer) serveCreate(q *call) (answer, error) {
 	obj, err := q.decode(q.body)
 	if err != nil {
 		return answer{}, err
@@ -41,12 +41,12 @@ func (c *Cluster) serveCreate(q *call) (answer, error) {
 		return answer{}, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
 	}
 	if q.dryRun() {
-		if err := c.store.admit(q.kind.storage(), obj, false); err != nil {
+		if err := s.store.admit(q.kind.storage(), obj, false); err != nil {
 			return answer{}, err
 		}
 		return show(http.StatusCreated, q.kind, &entry{kind: q.kind.storage(), obj: obj}), nil
 	}
-	e, err := c.store.create(q.kind.storage(), obj, false)
+	e, err := s.store.create(q.kind.storage(), obj, false)
 	if err != nil {
 		return answer{}, err
 	}
@@ -115,7 +115,7 @@ func (s *store) admitNamespace(k *kind, obj object) error {
 	return err
 }
 
-func (c *Cluster) serveUpdate(q *call) (answer, error) {
+func (s *apiServer) serveUpdate(q *call) (answer, error) {
 	obj, err := q.decode(q.body)
 	if err != nil {
 		return answer{}, err
@@ -123,15 +123,15 @@ func (c *Cluster) serveUpdate(q *call) (answer, error) {
 	if obj.GetName() != q.name {
 		return answer{}, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", obj.GetName(), q.name))
 	}
-	old, err := c.find(q)
+	old, err := s.find(q)
 	if err != nil {
 		return answer{}, err
 	}
-	return c.serveNewVersion(q, old, obj)
+	return s.serveNewVersion(q, old, obj)
 }
 
 // serveNewVersion ends an update or a patch.
-func (c *Cluster) serveNewVersion(q *call, old *entry, obj object) (answer, error) {
+func (s *apiServer) serveNewVersion(q *call, old *entry, obj object) (answer, error) {
 	part := wholeObject
 	if q.kind.status {
 		part = allButStatus
@@ -140,12 +140,12 @@ func (c *Cluster) serveNewVersion(q *call, old *entry, obj object) (answer, erro
 		part = onlyStatus
 	}
 	if q.dryRun() {
-		if _, err := c.store.revise(old, obj, part); err != nil {
+		if _, err := s.store.revise(old, obj, part); err != nil {
 			return answer{}, err
 		}
 		return show(http.StatusOK, q.kind, &entry{kind: old.kind, obj: obj}), nil
 	}
-	e, err := c.store.update(old, obj, part)
+	e, err := s.store.update(old, obj, part)
 	if err != nil {
 		return answer{}, err
 	}
