@@ -37,5 +37,5 @@ func (g *garbage) collect() {
 func (c *Cluster) HoldGarbage(held bool) {
 	c.lock()
 	defer c.mu.Unlock()
-	c.garbage.held = held
+	c.controllers.garbage.held = held
 }

@@ -22,7 +22,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // RunForAnnotation on a pod holds a Go duration: how long its containers run
@@ -48,26 +47,17 @@ type Cluster struct {
 	Provision     time.Duration // from a claim that may have a volume to the volume; 0 means 3 s
 	Detach        time.Duration // from the last pod of a volume on a node to its detachment; 0 means 5 s
 
-	mu           sync.Mutex
-	once         sync.Once
-	store        *store
-	pods         *podIndex
-	volumes      *volumes
-	deviceClaims deviceClaims
-	scheduler    *scheduler
-	budgets      budgets
+	mu      sync.Mutex
+	once    sync.Once
+	stepped uint64 // resource version after the last Step
 
-	garbage   garbage
-	kubelets  kubelets
-	lifecycle nodeLifecycle
-	workloads workloads
-	api       apiServer
-
-	timers  timers
-	work    workQueue
-	stepped uint64    // resource version after the last Step
-	swept   time.Time // when old Events were last removed
-
+	store       *store
+	pods        *podIndex
+	timers      *timers
+	kubelets    *kubelets
+	controllers *controllers
+	scheduler   *scheduler
+	api         *apiServer
 }
 
 // now returns the simulated time in UTC.
@@ -76,11 +66,6 @@ func (c *Cluster) now() time.Time {
 		return time.Now().UTC()
 	}
 	return c.Now().UTC()
-}
-
-// stamp returns now as objects carry it: whole seconds, UTC.
-func (s *store) stamp() metav1.Time {
-	return metav1.Time{Time: s.now().Truncate(time.Second)}
 }
 
 func orDefault(d, fallback time.Duration) time.Duration {
@@ -99,28 +84,15 @@ func (c *Cluster) lock() {
 func (c *Cluster) begin() {
 	c.store = newStore(c.Seed, c.now, c.observe)
 	c.pods = &podIndex{byKey: map[string]*podState{}, onNode: map[string]map[string]*podState{}}
-	c.work = workQueue{}
-	c.garbage.store = c.store
-	c.volumes = &volumes{store: c.store, pods: c.pods, timers: &c.timers, work: c.work, provisionAt: map[string]time.Time{}, attaching: map[string]struct{}{}}
-	c.kubelets = kubelets{store: c.store, pods: c.pods, timers: &c.timers, machines: map[string]*machine{}}
-	c.lifecycle = nodeLifecycle{store: c.store, pods: c.pods, timers: &c.timers, lostAt: map[string]time.Time{}}
-	c.workloads = workloads{store: c.store, timers: &c.timers, work: c.work, tallies: map[types.UID]*tally{}}
-	c.api = apiServer{lock: &c.mu, store: c.store, budgets: &c.budgets}
-	c.budgets = budgets{store: c.store, work: c.work}
-	c.deviceClaims = deviceClaims{store: c.store, pods: c.pods, work: c.work}
-	c.scheduler = &scheduler{store: c.store, pods: c.pods, volumes: c.volumes, devices: deviceAllocator{store: c.store},
-		trying: map[string]struct{}{}, parked: map[string]struct{}{}, reserved: map[string]string{}}
+	c.timers = &timers{}
+	c.kubelets = &kubelets{store: c.store, pods: c.pods, timers: c.timers, machines: map[string]*machine{}}
+	c.controllers = newControllers(c.store, c.pods, c.timers)
+	c.scheduler = newScheduler(c.store, c.pods, c.controllers.volumes)
+	c.api = &apiServer{lock: &c.mu, store: c.store, budgets: &c.controllers.budgets}
 
 	for _, name := range []string{"default", "kube-node-lease", "kube-public", "kube-system"} {
 		c.store.born(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
 	c.store.born(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "system-cluster-critical"}, Value: 2000000000})
 	c.store.born(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "system-node-critical"}, Value: 2000001000})
-}
-
-// born creates an object that cannot be refused.
-func (s *store) born(obj object) {
-	if _, err := s.create(kindOf(obj), obj, true); err != nil {
-		panic("kubesim: " + err.Error())
-	}
 }

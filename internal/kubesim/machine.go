@@ -67,7 +67,7 @@ func (c *Cluster) Join(m Machine) error {
 	}
 	arrived := &machine{Machine: m, readyAt: c.store.now().Add(m.ReadyAfter)}
 	c.kubelets.machines[m.Name] = arrived
-	delete(c.lifecycle.lostAt, m.Name)
+	delete(c.controllers.lifecycle.lostAt, m.Name)
 
 	if e := c.store.entryOf("nodes", m.Name); e != nil {
 		revised(c.store, e, func(n *corev1.Node) {
@@ -89,7 +89,7 @@ func (c *Cluster) Join(m Machine) error {
 			return err
 		}
 	}
-	c.volumes.register(arrived)
+	c.controllers.volumes.register(arrived)
 	if m.ReadyAfter > 0 {
 		c.timers.remind(arrived.readyAt, machineReady, m.Name, "")
 	} else {
@@ -123,8 +123,8 @@ func (c *Cluster) Leave(name string) {
 		return
 	}
 	delete(c.kubelets.machines, name)
-	c.lifecycle.lostAt[name] = c.store.now().Add(orDefault(c.NotReadyAfter, defaultNotReadyAfter))
-	c.timers.remind(c.lifecycle.lostAt[name], machineMissed, name, "")
+	c.controllers.lifecycle.lostAt[name] = c.store.now().Add(orDefault(c.NotReadyAfter, defaultNotReadyAfter))
+	c.timers.remind(c.controllers.lifecycle.lostAt[name], machineMissed, name, "")
 	for _, st := range c.pods.onNode[name] {
 		st.startAt, st.stopAt, st.finishAt = time.Time{}, time.Time{}, time.Time{}
 	}

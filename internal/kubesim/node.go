@@ -17,13 +17,13 @@ func (c *Cluster) observeNode(ch change, n *corev1.Node) {
 		c.scheduler.wake()
 		return
 	}
-	c.work.mark("nodes", n.Name)
+	c.controllers.work.mark("nodes", n.Name)
 	if ch.before != nil && !placesDiffer(ch.before.obj.(*corev1.Node), n) {
 		return
 	}
 	c.scheduler.wake()
 	for _, e := range c.store.tables["daemonsets"].sorted {
-		c.work.mark("daemonsets", e.key)
+		c.controllers.work.mark("daemonsets", e.key)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -92,38 +91,4 @@ func (s *store) orphan(owner types.UID) {
 		left := slices.DeleteFunc(slices.Clone(e.obj.GetOwnerReferences()), func(r metav1.OwnerReference) bool { return r.UID == owner })
 		revised(s, e, func(o object) { o.SetOwnerReferences(left) })
 	}
-}
-
-// markOwner has the controller of an object look at its owner.
-func (c *Cluster) markOwner(obj object) {
-	if ref := metav1.GetControllerOf(obj); ref != nil {
-		if owner := c.store.owners.byUID[ref.UID]; owner != nil {
-			c.work.mark(owner.kind.home, owner.key)
-		}
-	}
-}
-
-// reconcileNamespace empties a namespace under deletion, then lets it go.
-func (c *Cluster) reconcileNamespace(e *entry) {
-	if e.obj.GetDeletionTimestamp() == nil {
-		return
-	}
-	ns := e.obj.GetName()
-	empty := true
-	for _, k := range kinds {
-		if !k.namespaced || k.stored != nil {
-			continue
-		}
-		for _, content := range slices.Clone(c.store.table(k).inNamespace(ns)) {
-			empty = false
-			if content.obj.GetDeletionTimestamp() == nil {
-				_, _ = c.store.delete(content, &metav1.DeleteOptions{})
-			}
-		}
-	}
-	if !empty {
-		c.work.mark("namespaces", e.key)
-		return
-	}
-	revised(c.store, e, func(n *corev1.Namespace) { n.Spec.Finalizers = nil })
 }

@@ -53,28 +53,28 @@ func (p *podIndex) keysOn(node string) []string { return slices.Sorted(maps.Keys
 // kubelet is to act.
 func (c *Cluster) observePod(ch change, pod *corev1.Pod) {
 	k := ch.after.key
-	c.markOwner(pod)
-	c.budgets.mark(pod)
+	c.controllers.markOwner(pod)
+	c.controllers.budgets.mark(pod)
 	if ch.before != nil {
-		c.budgets.mark(ch.before.obj.(*corev1.Pod))
+		c.controllers.budgets.mark(ch.before.obj.(*corev1.Pod))
 	}
 	st := c.pods.byKey[k]
 	if ch.deleted {
 		if st != nil {
-			c.workloads.tallyLoss(st.pod)
+			c.controllers.workloads.tallyLoss(st.pod)
 		}
 		delete(c.pods.byKey, k)
 		c.pods.offNode(pod.Spec.NodeName, k)
 		c.scheduler.forget(k)
-		c.volumes.markAttachments(pod)
-		c.deviceClaims.mark(pod)
+		c.controllers.volumes.markAttachments(pod)
+		c.controllers.deviceClaims.mark(pod)
 		c.scheduler.wake()
 		return
 	}
 	if st == nil {
 		st = &podState{uid: pod.UID, born: ch.after.rv, asks: demandOf(pod)}
 		c.pods.byKey[k] = st
-		c.markParts(k, pod)
+		c.controllers.markParts(k, pod)
 	}
 	was := st.pod
 	st.pod = pod
@@ -88,23 +88,15 @@ func (c *Cluster) observePod(ch change, pod *corev1.Pod) {
 			c.timers.remind(c.store.now().Add(orDefault(c.OrphanAfter, defaultOrphanAfter)), podsOrphaned, pod.Spec.NodeName, "")
 		}
 		c.scheduler.forget(k)
-		c.volumes.markAttachments(pod)
+		c.controllers.volumes.markAttachments(pod)
 		c.scheduler.wakeAffine()
 	}
 	if finished(pod) && (was == nil || !finished(was)) {
-		c.volumes.markAttachments(pod)
-		c.deviceClaims.mark(pod)
+		c.controllers.volumes.markAttachments(pod)
+		c.controllers.deviceClaims.mark(pod)
 		c.scheduler.wake()
 	}
 	c.kubeletSees(k, st)
-}
-
-// markParts has what belongs to a new pod made: the claims of its generic
-// ephemeral volumes.
-func (c *Cluster) markParts(key string, pod *corev1.Pod) {
-	if len(pod.Spec.ResourceClaims) > 0 || slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil }) {
-		c.work.mark("pods", key)
-	}
 }
 
 func (c *Cluster) kubeletSees(key string, st *podState) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -120,6 +121,11 @@ func (s *store) table(k *kind) *table { return s.tables[k.storage().home] }
 // entryOf finds an object; nil if there is none.
 func (s *store) entryOf(resource, key string) *entry { return s.tables[resource].byKey[key] }
 
+// stamp returns now as objects carry it: whole seconds, UTC.
+func (s *store) stamp() metav1.Time {
+	return metav1.Time{Time: s.now().Truncate(time.Second)}
+}
+
 // insert stores a new object under the next resource version.
 func (s *store) insert(k *kind, obj object) *entry {
 	e := s.version(k, obj)
@@ -176,14 +182,15 @@ func (s *store) commit(t *table, ch change) {
 
 // observe keeps the indexes and the controllers' lists of work up to date.
 func (c *Cluster) observe(ch change) {
-	c.garbage.doomed = append(c.garbage.doomed, c.store.owners.follow(ch)...)
+	c.controllers.garbage.doomed = append(c.controllers.garbage.doomed, c.store.owners.follow(ch)...)
 	switch obj := ch.after.obj.(type) {
 	case *corev1.Pod:
 		c.observePod(ch, obj)
 	case *corev1.Node:
 		c.observeNode(ch, obj)
 	default:
-		c.observeWorkload(ch)
+		c.controllers.observe(ch)
+		c.scheduler.observe(ch)
 	}
 }
 

@@ -69,7 +69,7 @@ func (c *Cluster) stale(t timer) bool {
 		m := c.kubelets.machines[t.name]
 		return m == nil || !m.readyAt.Equal(t.at)
 	case machineMissed:
-		at, ok := c.lifecycle.lostAt[t.name]
+		at, ok := c.controllers.lifecycle.lostAt[t.name]
 		return !ok || !at.Equal(t.at) || c.store.entryOf("nodes", t.name) == nil
 	case podsOrphaned:
 		return c.store.entryOf("nodes", t.name) != nil || len(c.pods.onNode[t.name]) == 0
@@ -78,7 +78,7 @@ func (c *Cluster) stale(t timer) bool {
 		return e == nil || e.obj.GetUID() != t.uid
 	case claimProvisions:
 		e := c.store.entryOf("persistentvolumeclaims", t.name)
-		return e == nil || e.obj.GetUID() != t.uid || !c.volumes.provisionAt[t.name].Equal(t.at)
+		return e == nil || e.obj.GetUID() != t.uid || !c.controllers.volumes.provisionAt[t.name].Equal(t.at)
 	case volumeDetaches:
 		e := c.store.entryOf("volumeattachments", t.name)
 		return e == nil || e.obj.GetUID() != t.uid
@@ -114,19 +114,19 @@ func (c *Cluster) fireTimers() {
 		case podFinishes:
 			c.kubelets.finishPod(t.name)
 		case podExpelled:
-			c.lifecycle.expelPod(t.name)
+			c.controllers.lifecycle.expelPod(t.name)
 		case machineReady:
 			c.kubelets.machineBecomesReady(t.name)
 		case machineMissed:
-			c.lifecycle.missMachine(t.name)
+			c.controllers.lifecycle.missMachine(t.name)
 		case podsOrphaned:
-			c.lifecycle.deleteOrphans(t.name)
+			c.controllers.lifecycle.deleteOrphans(t.name)
 		case jobExpires:
 			c.store.remove(c.store.entryOf("jobs", t.name))
 		case claimProvisions:
-			c.volumes.provision(t.name)
+			c.controllers.volumes.provision(t.name)
 		case volumeDetaches:
-			c.volumes.detach(t.name)
+			c.controllers.volumes.detach(t.name)
 		}
 	}
 }

@@ -14,6 +14,11 @@ type scheduler struct {
 	reserved map[string]string   // the node that an unplaced pod waits on for its volumes, by pod key
 }
 
+func newScheduler(s *store, pods *podIndex, v *volumes) *scheduler {
+	return &scheduler{store: s, pods: pods, volumes: v, devices: deviceAllocator{store: s},
+		trying: map[string]struct{}{}, parked: map[string]struct{}{}, reserved: map[string]string{}}
+}
+
 // observeUnplaced has the scheduler look at a pod that is new or whose spec
 // changed, and forget one that is going.
 func (s *scheduler) observeUnplaced(key string, was, pod *corev1.Pod) {
@@ -32,6 +37,16 @@ func (s *scheduler) forget(key string) {
 	delete(s.trying, key)
 	delete(s.parked, key)
 	delete(s.reserved, key)
+}
+
+// observe has it look again where a change to anything but pods and nodes may help.
+func (s *scheduler) observe(ch change) {
+	switch ch.after.kind.home {
+	case "resourceclaims", "resourceslices", "deviceclasses",
+		"podgroups", string(Coscheduling),
+		"persistentvolumeclaims", "persistentvolumes", "storageclasses", "csinodes", "volumeattachments":
+		s.wake()
+	}
 }
 
 // wake has the scheduler look at every unplaced pod again.

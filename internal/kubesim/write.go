@@ -63,6 +63,13 @@ func (s *store) create(k *kind, obj object, keepStatus bool) (*entry, error) {
 	return s.insert(k, obj), nil
 }
 
+// born creates an object that cannot be refused.
+func (s *store) born(obj object) {
+	if _, err := s.create(kindOf(obj), obj, true); err != nil {
+		panic("kubesim: " + err.Error())
+	}
+}
+
 // admit completes a new object and says whether it may be stored.
 func (s *store) admit(k *kind, obj object, keepStatus bool) error {
 	if obj.GetName() == "" && obj.GetGenerateName() != "" {
