@@ -1,7 +1,6 @@
 package kubesim
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -9,32 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-// observeNode follows a Node's change.
-func (c *Cluster) observeNode(ch change, n *corev1.Node) {
-	if ch.deleted {
-		c.timers.remind(c.store.now().Add(orDefault(c.OrphanAfter, defaultOrphanAfter)), podsOrphaned, n.Name, "")
-		c.scheduler.wake()
-		return
-	}
-	c.controllers.work.mark("nodes", n.Name)
-	if ch.before != nil && !placesDiffer(ch.before.obj.(*corev1.Node), n) {
-		return
-	}
-	c.scheduler.wake()
-	for _, e := range c.store.tables["daemonsets"].sorted {
-		c.controllers.work.mark("daemonsets", e.key)
-	}
-}
-
-// placesDiffer reports whether the scheduler could answer differently for two
-// versions of a Node.
-func placesDiffer(a, b *corev1.Node) bool {
-	return a.Spec.Unschedulable != b.Spec.Unschedulable ||
-		!maps.Equal(a.Labels, b.Labels) ||
-		!equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints) ||
-		!equality.Semantic.DeepEqual(a.Status.Allocatable, b.Status.Allocatable)
-}
 
 // nodeLifecycle is the node lifecycle controller: it notices machines that left, and has pods leave nodes.
 type nodeLifecycle struct {

@@ -49,60 +49,6 @@ func (p *podIndex) offNode(node, key string) {
 // keysOn returns the keys of the pods that a node holds, in order.
 func (p *podIndex) keysOn(node string) []string { return slices.Sorted(maps.Keys(p.onNode[node])) }
 
-// observePod follows a pod's change: who is to look at it, and when its
-// kubelet is to act.
-func (c *Cluster) observePod(ch change, pod *corev1.Pod) {
-	k := ch.after.key
-	c.controllers.markOwner(pod)
-	c.controllers.budgets.mark(pod)
-	if ch.before != nil {
-		c.controllers.budgets.mark(ch.before.obj.(*corev1.Pod))
-	}
-	st := c.pods.byKey[k]
-	if ch.deleted {
-		if st != nil {
-			c.controllers.workloads.tallyLoss(st.pod)
-		}
-		delete(c.pods.byKey, k)
-		c.pods.offNode(pod.Spec.NodeName, k)
-		c.scheduler.forget(k)
-		c.controllers.volumes.markAttachments(pod)
-		c.controllers.deviceClaims.mark(pod)
-		c.scheduler.wake()
-		return
-	}
-	if st == nil {
-		st = &podState{uid: pod.UID, born: ch.after.rv, asks: demandOf(pod)}
-		c.pods.byKey[k] = st
-		c.controllers.markParts(k, pod)
-	}
-	was := st.pod
-	st.pod = pod
-	if pod.Spec.NodeName == "" {
-		c.scheduler.observeUnplaced(k, was, pod)
-		return
-	}
-	if was == nil || was.Spec.NodeName == "" {
-		c.pods.onto(pod.Spec.NodeName, k, st)
-		if c.store.entryOf("nodes", pod.Spec.NodeName) == nil {
-			c.timers.remind(c.store.now().Add(orDefault(c.OrphanAfter, defaultOrphanAfter)), podsOrphaned, pod.Spec.NodeName, "")
-		}
-		c.scheduler.forget(k)
-		c.controllers.volumes.markAttachments(pod)
-		c.scheduler.wakeAffine()
-	}
-	if finished(pod) && (was == nil || !finished(was)) {
-		c.controllers.volumes.markAttachments(pod)
-		c.controllers.deviceClaims.mark(pod)
-		c.scheduler.wake()
-	}
-	c.kubeletSees(k, st)
-}
-
-func (c *Cluster) kubeletSees(key string, st *podState) {
-	c.kubelets.sees(key, st, orDefault(c.PodStart, defaultPodStart), orDefault(c.PodStop, defaultPodStop))
-}
-
 // finished reports whether all containers of a pod have exited for good.
 func finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed

@@ -11,6 +11,23 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
+// scheduler plays kube-scheduler. It owns the lists of pods that have no node.
+type scheduler struct {
+	store   *store
+	pods    *podIndex
+	volumes *volumes
+	devices deviceAllocator
+
+	trying   map[string]struct{} // unplaced pods it is to look at, by key
+	parked   map[string]struct{} // unplaced pods that wait for a change elsewhere, by key
+	reserved map[string]string   // the node that an unplaced pod waits on for its volumes, by pod key
+}
+
+func newScheduler(s *store, pods *podIndex, v *volumes) *scheduler {
+	return &scheduler{store: s, pods: pods, volumes: v, devices: deviceAllocator{store: s},
+		trying: map[string]struct{}{}, parked: map[string]struct{}{}, reserved: map[string]string{}}
+}
+
 // schedule places the pods that are to be tried, highest priority first, then
 // oldest. Of the nodes that admit a pod it takes the one with the largest share
 // of CPU and memory left, then the first by name. A pod that fits nowhere is

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -178,20 +177,6 @@ func (s *store) commit(t *table, ch change) {
 		w.offer(ch)
 	}
 	s.observe(ch)
-}
-
-// observe keeps the indexes and the controllers' lists of work up to date.
-func (c *Cluster) observe(ch change) {
-	c.controllers.garbage.doomed = append(c.controllers.garbage.doomed, c.store.owners.follow(ch)...)
-	switch obj := ch.after.obj.(type) {
-	case *corev1.Pod:
-		c.observePod(ch, obj)
-	case *corev1.Node:
-		c.observeNode(ch, obj)
-	default:
-		c.controllers.observe(ch)
-		c.scheduler.observe(ch)
-	}
 }
 
 // ResourceVersion returns the resource version of the newest change to a

@@ -2,23 +2,6 @@ package kubesim
 
 import corev1 "k8s.io/api/core/v1"
 
-// scheduler plays kube-scheduler. It owns the lists of pods that have no node.
-type scheduler struct {
-	store   *store
-	pods    *podIndex
-	volumes *volumes
-	devices deviceAllocator
-
-	trying   map[string]struct{} // unplaced pods it is to look at, by key
-	parked   map[string]struct{} // unplaced pods that wait for a change elsewhere, by key
-	reserved map[string]string   // the node that an unplaced pod waits on for its volumes, by pod key
-}
-
-func newScheduler(s *store, pods *podIndex, v *volumes) *scheduler {
-	return &scheduler{store: s, pods: pods, volumes: v, devices: deviceAllocator{store: s},
-		trying: map[string]struct{}{}, parked: map[string]struct{}{}, reserved: map[string]string{}}
-}
-
 // observeUnplaced has the scheduler look at a pod that is new or whose spec
 // changed, and forget one that is going.
 func (s *scheduler) observeUnplaced(key string, was, pod *corev1.Pod) {
