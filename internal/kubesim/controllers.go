@@ -32,7 +32,7 @@ func newControllers(s *store, pods *podIndex, t *timers) *controllers {
 		workloads:    workloads{store: s, timers: t, work: work, tallies: map[types.UID]*tally{}},
 		garbage:      garbage{store: s},
 		deviceClaims: deviceClaims{store: s, pods: pods, work: work},
-		volumes:      &volumes{store: s, pods: pods, timers: t, work: work, provisionAt: map[string]time.Time{}, attaching: map[string]struct{}{}},
+		volumes:      newVolumes(s, pods, t, work),
 		budgets:      budgets{store: s, work: work},
 	}
 }

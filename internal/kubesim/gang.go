@@ -63,10 +63,11 @@ func (s *scheduler) gangOf(pod *corev1.Pod) (gang, bool) {
 
 // placeGang places the waiting pods of a gang if enough of it has room.
 func (p *pass) placeGang(g gang) {
+	pods := p.scheduler.pods.byKey
 	var waiting []string
 	present, placed := 0, 0
-	for _, k := range slices.Sorted(maps.Keys(p.scheduler.pods.byKey)) {
-		st := p.scheduler.pods.byKey[k]
+	for _, k := range slices.Sorted(maps.Keys(pods)) {
+		st := pods[k]
 		if its, ok := p.scheduler.gangOf(st.pod); !ok || its.id != g.id || finished(st.pod) || st.pod.DeletionTimestamp != nil {
 			continue
 		}
@@ -91,7 +92,7 @@ func (p *pass) placeGang(g gang) {
 		return
 	}
 	slices.SortFunc(waiting, func(a, b string) int {
-		return cmp.Or(cmp.Compare(priority(p.scheduler.pods.byKey[b].pod), priority(p.scheduler.pods.byKey[a].pod)), cmp.Compare(p.scheduler.pods.byKey[a].born, p.scheduler.pods.byKey[b].born))
+		return cmp.Or(cmp.Compare(priority(pods[b].pod), priority(pods[a].pod)), cmp.Compare(pods[a].born, pods[b].born))
 	})
 	p.tryGang(g, waiting, placed)
 }

@@ -22,8 +22,9 @@ func (g *garbage) collect() {
 	for len(g.doomed) > 0 && !g.held {
 		gone := g.doomed[0]
 		g.doomed = g.doomed[1:]
-		for _, e := range g.store.owners.owned(gone, "") {
-			left := slices.DeleteFunc(slices.Clone(e.obj.GetOwnerReferences()), func(r metav1.OwnerReference) bool { return g.store.owners.byUID[r.UID] == nil })
+		owners := &g.store.owners
+		for _, e := range owners.owned(gone, "") {
+			left := slices.DeleteFunc(slices.Clone(e.obj.GetOwnerReferences()), func(r metav1.OwnerReference) bool { return owners.byUID[r.UID] == nil })
 			if len(left) > 0 {
 				revised(g.store, e, func(o object) { o.SetOwnerReferences(left) })
 			} else if e.obj.GetDeletionTimestamp() == nil {

@@ -8,6 +8,11 @@
 // at the time that Now tells. There are no goroutines and no sleeps, so the
 // same script on the same seed gives the same bytes.
 //
+// The store holds the objects, and every change goes through it. The API
+// server answers clients from it; the kubelets, the controllers and the
+// scheduler are types of their own that read and write it. A Cluster holds
+// the lock, and tells each of them of what changes.
+//
 // What it leaves out: admission webhooks, authentication, server-side apply,
 // managed fields, heartbeats (a live node's Ready condition is
 // written when it changes, not every few seconds), taint eviction, the protection
@@ -81,6 +86,7 @@ func (c *Cluster) lock() {
 	c.once.Do(c.begin)
 }
 
+// begin puts the parts together, and makes what a new cluster has.
 func (c *Cluster) begin() {
 	c.store = newStore(c.Seed, c.now, c.observe)
 	c.pods = &podIndex{byKey: map[string]*podState{}, onNode: map[string]map[string]*podState{}}

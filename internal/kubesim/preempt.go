@@ -63,7 +63,8 @@ func (p *pass) nominateTo(st *podState, to *room) {
 		p.nominated, p.repelling = true, p.repelling || st.asks.repels
 	}
 	if st.pod.Status.NominatedNodeName != name {
-		revised(p.scheduler.store, p.scheduler.store.entryOf("pods", keyOf(st.pod)), func(pod *corev1.Pod) { pod.Status.NominatedNodeName = name })
+		s := p.scheduler.store
+		revised(s, s.entryOf("pods", keyOf(st.pod)), func(pod *corev1.Pod) { pod.Status.NominatedNodeName = name })
 	}
 }
 

@@ -31,6 +31,10 @@ type volumes struct {
 	attaching   map[string]struct{}  // nodes whose attached volumes may differ from those of their pods
 }
 
+func newVolumes(s *store, pods *podIndex, t *timers, work workQueue) *volumes {
+	return &volumes{store: s, pods: pods, timers: t, work: work, provisionAt: map[string]time.Time{}, attaching: map[string]struct{}{}}
+}
+
 // observe has the controllers look at what a change concerns.
 func (vs *volumes) observe(ch change) {
 	switch obj := ch.after.obj.(type) {
