@@ -1,6 +1,7 @@
 package kubesim
 
 import (
+	"maps"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -59,11 +60,11 @@ func (ws *workloads) reconcileDaemonSet(e *entry) {
 			status.NumberAvailable++
 		}
 	}
-	for node, pods := range byNode {
+	for _, node := range slices.Sorted(maps.Keys(byNode)) {
 		if ws.store.entryOf("nodes", node) != nil {
 			continue
 		}
-		for _, p := range pods { // one that waits for a node that is gone; the bound ones are orphans
+		for _, p := range byNode[node] { // one that waits for a node that is gone; the bound ones are orphans
 			if p.obj.(*corev1.Pod).Spec.NodeName == "" {
 				ws.deletePods([]*entry{p})
 			}
