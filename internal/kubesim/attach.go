@@ -13,49 +13,56 @@ import (
 
 const defaultDetach = 5 * time.Second
 
-// reconcileAttachments attaches the volumes of the pods that a node holds, and
-// plans to detach those that no pod there mounts any more. The nodes are those
+// attach attaches the volumes of the pods that a node holds, and plans to
+// detach those that no pod there mounts any more, after so long. The nodes are those
 // whose pods with claims changed.
-func (c *Cluster) reconcileAttachments() {
-	if len(c.attaching) == 0 {
+func (vs *volumes) attach(detach time.Duration) {
+	if len(vs.attaching) == 0 {
 		return
 	}
-	nodes := slices.Sorted(maps.Keys(c.attaching))
-	clear(c.attaching)
+	nodes := slices.Sorted(maps.Keys(vs.attaching))
+	clear(vs.attaching)
 	for _, node := range nodes {
-		want := c.volumesOn(node)
+		want := vs.volumesOn(node)
 		for _, name := range slices.Sorted(maps.Keys(want)) {
 			va := &storagev1.VolumeAttachment{
 				ObjectMeta: metav1.ObjectMeta{Name: attachmentName(name, node)},
 				Spec:       storagev1.VolumeAttachmentSpec{Attacher: want[name], NodeName: node, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &name}},
 				Status:     storagev1.VolumeAttachmentStatus{Attached: true},
 			}
-			if c.entryOf("volumeattachments", va.Name) == nil {
-				c.born(va)
+			if vs.store.entryOf("volumeattachments", va.Name) == nil {
+				vs.store.born(va)
 			}
 		}
-		for _, e := range c.tables["volumeattachments"].sorted {
+		for _, e := range vs.store.tables["volumeattachments"].sorted {
 			if va := e.obj.(*storagev1.VolumeAttachment); va.Spec.NodeName == node && va.Spec.Source.PersistentVolumeName != nil && want[*va.Spec.Source.PersistentVolumeName] == "" {
-				c.remind(c.now().Add(orDefault(c.Detach, defaultDetach)), volumeDetaches, e.key, va.UID)
+				vs.timers.remind(vs.store.now().Add(detach), volumeDetaches, e.key, va.UID)
 			}
 		}
 	}
 }
 
+// markAttachments has the volumes of a pod's node attached or detached.
+func (vs *volumes) markAttachments(pod *corev1.Pod) {
+	if pod.Spec.NodeName != "" && len(claimsOf(pod)) > 0 {
+		vs.attaching[pod.Spec.NodeName] = struct{}{}
+	}
+}
+
 // volumesOn returns the drivers of the volumes that the pods of a node mount, by
 // the volume's name.
-func (c *Cluster) volumesOn(node string) map[string]string {
+func (vs *volumes) volumesOn(node string) map[string]string {
 	want := map[string]string{}
-	for _, st := range c.onNode[node] {
+	for _, st := range vs.pods.onNode[node] {
 		if finished(st.pod) {
 			continue
 		}
 		for _, k := range st.asks.claims {
-			claim := c.entryOf("persistentvolumeclaims", k)
+			claim := vs.store.entryOf("persistentvolumeclaims", k)
 			if claim == nil {
 				continue
 			}
-			v := c.entryOf("persistentvolumes", claim.obj.(*corev1.PersistentVolumeClaim).Spec.VolumeName)
+			v := vs.store.entryOf("persistentvolumes", claim.obj.(*corev1.PersistentVolumeClaim).Spec.VolumeName)
 			if v == nil {
 				continue
 			}
@@ -68,11 +75,11 @@ func (c *Cluster) volumesOn(node string) map[string]string {
 }
 
 // detach takes a volume off its node unless a pod there mounts it again.
-func (c *Cluster) detach(name string) {
-	e := c.entryOf("volumeattachments", name)
+func (vs *volumes) detach(name string) {
+	e := vs.store.entryOf("volumeattachments", name)
 	va := e.obj.(*storagev1.VolumeAttachment)
-	if c.volumesOn(va.Spec.NodeName)[*va.Spec.Source.PersistentVolumeName] == "" {
-		_, _ = c.delete(e, &metav1.DeleteOptions{})
+	if vs.volumesOn(va.Spec.NodeName)[*va.Spec.Source.PersistentVolumeName] == "" {
+		_, _ = vs.store.delete(e, &metav1.DeleteOptions{})
 	}
 }
 
@@ -80,23 +87,23 @@ func attachmentName(volume, node string) string {
 	return fmt.Sprintf("csi-%016x", hash(0, "attachment", volume, node))
 }
 
-// attachable registers the CSI drivers of a machine, as their node plugins do.
-func (c *Cluster) attachable(m *machine) {
+// register registers the CSI drivers of a machine, as their node plugins do.
+func (vs *volumes) register(m *machine) {
 	if len(m.AttachLimits) == 0 {
 		return
 	}
-	n := c.entryOf("nodes", m.Name)
+	n := vs.store.entryOf("nodes", m.Name)
 	var drivers []storagev1.CSINodeDriver
 	for _, name := range slices.Sorted(maps.Keys(m.AttachLimits)) {
 		count := m.AttachLimits[name]
 		drivers = append(drivers, storagev1.CSINodeDriver{Name: name, NodeID: m.Name, TopologyKeys: []string{corev1.LabelTopologyZone},
 			Allocatable: &storagev1.VolumeNodeResources{Count: &count}})
 	}
-	if e := c.entryOf("csinodes", m.Name); e != nil {
-		revised(c, e, func(n *storagev1.CSINode) { n.Spec.Drivers = drivers })
+	if e := vs.store.entryOf("csinodes", m.Name); e != nil {
+		revised(vs.store, e, func(n *storagev1.CSINode) { n.Spec.Drivers = drivers })
 		return
 	}
-	c.born(&storagev1.CSINode{
+	vs.store.born(&storagev1.CSINode{
 		ObjectMeta: metav1.ObjectMeta{Name: m.Name, OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: m.Name, UID: n.obj.GetUID()}}},
 		Spec:       storagev1.CSINodeSpec{Drivers: drivers},
 	})

@@ -15,10 +15,10 @@ import (
 
 // complete fills in what the API server's defaults and built-in admission
 // would. It is idempotent.
-func (c *Cluster) complete(obj object) error {
+func (s *store) complete(obj object) error {
 	switch o := obj.(type) {
 	case *corev1.Pod:
-		return c.completePod(o)
+		return s.completePod(o)
 	case *resourcev1.ResourceClaim:
 		completeDevices(&o.Spec)
 	case *resourcev1.ResourceClaimTemplate:
@@ -40,7 +40,7 @@ func (c *Cluster) complete(obj object) error {
 		o.Labels[corev1.LabelMetadataName] = o.Name
 	case *corev1.PersistentVolumeClaim:
 		orElse(&o.Status.Phase, corev1.ClaimPending)
-		c.completeClaim(o)
+		s.completeClaim(o)
 	case *corev1.PersistentVolume:
 		orElse(&o.Status.Phase, corev1.VolumePending)
 	case *storagev1.StorageClass:
@@ -65,12 +65,12 @@ func (c *Cluster) complete(obj object) error {
 }
 
 // completeClaim gives a claim that names no class, not even "", the default one.
-func (c *Cluster) completeClaim(claim *corev1.PersistentVolumeClaim) {
+func (s *store) completeClaim(claim *corev1.PersistentVolumeClaim) {
 	orDefaultTo(&claim.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
 	if claim.Spec.StorageClassName != nil || claim.Spec.VolumeName != "" {
 		return
 	}
-	for _, e := range c.tables["storageclasses"].sorted {
+	for _, e := range s.tables["storageclasses"].sorted {
 		if e.obj.GetAnnotations()[defaultClass] == "true" {
 			name := e.obj.GetName()
 			claim.Spec.StorageClassName = &name
@@ -133,16 +133,16 @@ func completeContainer(ct *corev1.Container, hostNetwork bool) {
 	}
 }
 
-func (c *Cluster) completePod(pod *corev1.Pod) error {
-	if !c.installed[Gangs] {
+func (s *store) completePod(pod *corev1.Pod) error {
+	if !s.installed[Gangs] {
 		pod.Spec.SchedulingGroup = nil // as every field of a feature that is off
 	}
 	completePodSpec(&pod.Spec)
-	if err := c.completePriority(pod); err != nil {
+	if err := s.completePriority(pod); err != nil {
 		return err
 	}
 	if pod.ResourceVersion == "" { // later it is too late
-		if err := c.limit(pod); err != nil {
+		if err := s.limit(pod); err != nil {
 			return err
 		}
 	}
@@ -155,7 +155,7 @@ func (c *Cluster) completePod(pod *corev1.Pod) error {
 	}
 	orElse(&pod.Status.Phase, corev1.PodPending)
 	if len(pod.Spec.SchedulingGates) > 0 {
-		setCondition(pod, c.stamp(), corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+		setCondition(pod, s.stamp(), corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
 			Reason: corev1.PodReasonSchedulingGated, Message: "Scheduling is blocked due to non-empty scheduling gates"})
 	}
 	if pod.Status.QOSClass == "" {
@@ -165,13 +165,13 @@ func (c *Cluster) completePod(pod *corev1.Pod) error {
 }
 
 // completePriority resolves the priority class, or takes the global default.
-func (c *Cluster) completePriority(pod *corev1.Pod) error {
+func (s *store) completePriority(pod *corev1.Pod) error {
 	if pod.Spec.Priority != nil {
 		return nil
 	}
 	var value int32
 	policy := corev1.PreemptLowerPriority
-	for _, e := range c.tables["priorityclasses"].sorted {
+	for _, e := range s.tables["priorityclasses"].sorted {
 		class := priorityClass(e)
 		if pod.Spec.PriorityClassName == class.Name || pod.Spec.PriorityClassName == "" && class.GlobalDefault {
 			pod.Spec.PriorityClassName = class.Name

@@ -1,6 +1,7 @@
 package kubesim
 
 import (
+	"maps"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -12,13 +13,13 @@ import (
 // reconcileDaemonSet keeps one pod for every node that its selector, affinity
 // and tolerations admit. The scheduler places them, each pinned to its node by
 // name.
-func (c *Cluster) reconcileDaemonSet(e *entry) {
+func (ws *workloads) reconcileDaemonSet(e *entry) {
 	set := e.obj.(*appsv1.DaemonSet)
 	if set.DeletionTimestamp != nil {
 		return
 	}
 	byNode := map[string][]*entry{}
-	for _, p := range c.owned(set.UID, "pods") {
+	for _, p := range ws.store.owners.owned(set.UID, "pods") {
 		pod := p.obj.(*corev1.Pod)
 		byNode[daemonNode(pod)] = append(byNode[daemonNode(pod)], p)
 	}
@@ -26,12 +27,12 @@ func (c *Cluster) reconcileDaemonSet(e *entry) {
 	tolerateAsDaemon(&model.Spec)
 	affinity := nodeaffinity.GetRequiredNodeAffinity(model)
 	var status appsv1.DaemonSetStatus
-	for _, n := range c.tables["nodes"].sorted {
+	for _, n := range ws.store.tables["nodes"].sorted {
 		node := n.obj.(*corev1.Node)
 		pods := byNode[node.Name]
 		fits, err := affinity.Match(node)
 		if err != nil || !fits || !AdmitsTaints(model.Spec.Tolerations, expelling(node.Spec.Taints)) {
-			c.deletePods(pods)
+			ws.deletePods(pods)
 			status.NumberMisscheduled += int32(len(pods))
 			continue
 		}
@@ -43,12 +44,12 @@ func (c *Cluster) reconcileDaemonSet(e *entry) {
 		if len(pods) == 0 {
 			pod := model.DeepCopy()
 			pinTo(pod, node.Name)
-			c.createPod(pod, e)
+			ws.createPod(pod, e)
 			continue
 		}
 		first := pods[0].obj.(*corev1.Pod)
 		if finished(first) {
-			c.deletePods(pods[:1])
+			ws.deletePods(pods[:1])
 		}
 		if first.Spec.NodeName != "" {
 			status.CurrentNumberScheduled++
@@ -59,32 +60,24 @@ func (c *Cluster) reconcileDaemonSet(e *entry) {
 			status.NumberAvailable++
 		}
 	}
-	for node, pods := range byNode {
-		if c.entryOf("nodes", node) != nil {
+	for _, node := range slices.Sorted(maps.Keys(byNode)) {
+		if ws.store.entryOf("nodes", node) != nil {
 			continue
 		}
-		for _, p := range pods { // one that waits for a node that is gone; the bound ones are orphans
+		for _, p := range byNode[node] { // one that waits for a node that is gone; the bound ones are orphans
 			if p.obj.(*corev1.Pod).Spec.NodeName == "" {
-				c.deletePods([]*entry{p})
+				ws.deletePods([]*entry{p})
 			}
 		}
 	}
 	status.NumberUnavailable = status.DesiredNumberScheduled - status.NumberAvailable
 	status.ObservedGeneration = set.Generation
-	revised(c, e, func(d *appsv1.DaemonSet) { d.Status = status })
+	revised(ws.store, e, func(d *appsv1.DaemonSet) { d.Status = status })
 }
 
 // expelling are the taints that drive off pods which are there already.
 func expelling(taints []corev1.Taint) []corev1.Taint {
 	return slices.DeleteFunc(slices.Clone(taints), func(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectNoExecute })
-}
-
-func (c *Cluster) deletePods(pods []*entry) {
-	for _, p := range pods {
-		if p.obj.GetDeletionTimestamp() == nil {
-			_, _ = c.delete(p, &metav1.DeleteOptions{})
-		}
-	}
 }
 
 // tolerateAsDaemon adds the tolerations that every daemon has.

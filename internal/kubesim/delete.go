@@ -36,20 +36,20 @@ func (q *call) deleteOptions() (*metav1.DeleteOptions, error) {
 	return opts, nil
 }
 
-func (c *Cluster) serveDelete(q *call) (answer, error) {
+func (s *apiServer) serveDelete(q *call) (answer, error) {
 	opts, err := q.deleteOptions()
 	if err != nil {
 		return answer{}, err
 	}
-	e, err := c.find(q)
+	e, err := s.find(q)
 	if err != nil {
 		return answer{}, err
 	}
-	left, err := c.delete(e, opts)
+	left, err := s.store.delete(e, opts)
 	if err != nil {
 		return answer{}, err
 	}
-	if c.table(e.kind).byKey[e.key] != nil || q.kind.resource == "pods" {
+	if s.store.table(e.kind).byKey[e.key] != nil || q.kind.resource == "pods" {
 		return show(http.StatusOK, q.kind, left), nil
 	}
 	return status(metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusOK, Details: &metav1.StatusDetails{
@@ -57,7 +57,7 @@ func (c *Cluster) serveDelete(q *call) (answer, error) {
 	}}), nil
 }
 
-func (c *Cluster) serveDeleteCollection(q *call) (answer, error) {
+func (s *apiServer) serveDeleteCollection(q *call) (answer, error) {
 	opts, err := q.deleteOptions()
 	if err != nil {
 		return answer{}, err
@@ -67,13 +67,13 @@ func (c *Cluster) serveDeleteCollection(q *call) (answer, error) {
 		return answer{}, err
 	}
 	var doomed []*entry
-	for _, e := range c.table(q.kind).inNamespace(q.namespace) {
+	for _, e := range s.store.table(q.kind).inNamespace(q.namespace) {
 		if sel.matches(e) {
 			doomed = append(doomed, e)
 		}
 	}
 	for _, e := range doomed {
-		if _, err := c.delete(e, opts); err != nil {
+		if _, err := s.store.delete(e, opts); err != nil {
 			return answer{}, err
 		}
 	}
@@ -83,7 +83,7 @@ func (c *Cluster) serveDeleteCollection(q *call) (answer, error) {
 // delete deletes an object as the API server would: at once, or by marking it
 // when a kubelet, a finalizer or its content must let go first. It returns the
 // version that is left, or the last one.
-func (c *Cluster) delete(e *entry, opts *metav1.DeleteOptions) (*entry, error) {
+func (s *store) delete(e *entry, opts *metav1.DeleteOptions) (*entry, error) {
 	if err := unmetPrecondition(e, opts.Preconditions); err != nil {
 		return nil, err
 	}
@@ -91,11 +91,11 @@ func (c *Cluster) delete(e *entry, opts *metav1.DeleteOptions) (*entry, error) {
 		return e, nil
 	}
 	if opts.PropagationPolicy != nil && *opts.PropagationPolicy == metav1.DeletePropagationOrphan {
-		c.orphan(e.obj.GetUID())
+		s.orphan(e.obj.GetUID())
 	}
 	grace := graceOf(e.obj, opts.GracePeriodSeconds)
 	if grace == 0 && len(e.obj.GetFinalizers()) == 0 && !namespaceInUse(e.obj) {
-		return c.remove(e), nil
+		return s.remove(e), nil
 	}
 	if e.obj.GetDeletionTimestamp() != nil {
 		left := e.obj.GetDeletionGracePeriodSeconds()
@@ -104,7 +104,7 @@ func (c *Cluster) delete(e *entry, opts *metav1.DeleteOptions) (*entry, error) {
 		}
 	}
 	obj := e.obj.DeepCopyObject().(object)
-	at := metav1.Time{Time: c.stamp().Add(time.Duration(grace) * time.Second)}
+	at := metav1.Time{Time: s.stamp().Add(time.Duration(grace) * time.Second)}
 	obj.SetDeletionTimestamp(&at)
 	obj.SetDeletionGracePeriodSeconds(&grace)
 	if ns, ok := obj.(*corev1.Namespace); ok {
@@ -113,7 +113,7 @@ func (c *Cluster) delete(e *entry, opts *metav1.DeleteOptions) (*entry, error) {
 	if obj.GetGeneration() > 0 {
 		obj.SetGeneration(obj.GetGeneration() + 1)
 	}
-	return c.replace(e, obj), nil
+	return s.replace(e, obj), nil
 }
 
 func unmetPrecondition(e *entry, p *metav1.Preconditions) error {

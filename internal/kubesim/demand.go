@@ -121,24 +121,24 @@ func (r *room) hold(st *podState) {
 }
 
 // rooms returns all nodes, in order of name, with what is free on each.
-func (c *Cluster) rooms() []*room {
-	entries := c.tables["nodes"].sorted
+func (s *scheduler) rooms() []*room {
+	entries := s.store.tables["nodes"].sorted
 	all := make([]*room, len(entries))
 	for i, e := range entries {
 		n := e.obj.(*corev1.Node)
 		r := &room{node: n, total: amountsOf(n.Status.Allocatable)}
 		r.free = r.total
 		r.free.others = maps.Clone(r.total.others)
-		for _, st := range c.onNode[n.Name] { // sums do not depend on the order
+		for _, st := range s.pods.onNode[n.Name] { // sums do not depend on the order
 			if !finished(st.pod) {
 				r.hold(st)
 			}
 		}
 		all[i] = r
 	}
-	for k, node := range c.reserved {
+	for k, node := range s.reserved {
 		if at := slices.IndexFunc(all, func(r *room) bool { return r.node.Name == node }); at >= 0 {
-			all[at].hold(c.pods[k])
+			all[at].hold(s.pods.byKey[k])
 		}
 	}
 	return all

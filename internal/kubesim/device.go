@@ -21,15 +21,21 @@ type devices struct {
 	taken  map[deviceID]bool
 }
 
+// deviceAllocator gives devices to claims, for the scheduler.
+type deviceAllocator struct {
+	store    *store
+	compiled *cel.Cache // selectors of devices
+}
+
 // devicesOf returns the claims of a pod, nil when it has none; made is false
 // while one of them is still to be made: the scheduler does not look at the pod
 // before. why is what keeps it from every node.
-func (c *Cluster) devicesOf(pod *corev1.Pod) (d *devices, made bool, why string) {
+func (da *deviceAllocator) devicesOf(pod *corev1.Pod) (d *devices, made bool, why string) {
 	if len(pod.Spec.ResourceClaims) == 0 {
 		return nil, true, ""
 	}
 	d = &devices{taken: map[deviceID]bool{}}
-	for _, e := range c.tables["resourceclaims"].sorted {
+	for _, e := range da.store.tables["resourceclaims"].sorted {
 		if a := e.obj.(*resourcev1.ResourceClaim).Status.Allocation; a != nil {
 			for _, r := range a.Devices.Results {
 				d.taken[deviceID{r.Driver, r.Pool, r.Device}] = true
@@ -45,7 +51,7 @@ func (c *Cluster) devicesOf(pod *corev1.Pod) (d *devices, made bool, why string)
 			}
 			name = pod.Status.ResourceClaimStatuses[at].ResourceClaimName
 		}
-		e := c.entryOf("resourceclaims", key(pod.Namespace, *name))
+		e := da.store.entryOf("resourceclaims", key(pod.Namespace, *name))
 		if e == nil {
 			return nil, false, ""
 		}
@@ -54,7 +60,7 @@ func (c *Cluster) devicesOf(pod *corev1.Pod) (d *devices, made bool, why string)
 			return nil, true, fmt.Sprintf("resourceclaim %q is being deleted", claim.Name)
 		}
 		for _, r := range claim.Spec.Devices.Requests {
-			if c.entryOf("deviceclasses", r.Exactly.DeviceClassName) == nil {
+			if da.store.entryOf("deviceclasses", r.Exactly.DeviceClassName) == nil {
 				return nil, true, fmt.Sprintf("request %s: device class %s does not exist", r.Name, r.Exactly.DeviceClassName)
 			}
 		}
@@ -69,13 +75,13 @@ func (f *fit) deviceRefusal(r *room) string {
 	if f.devices == nil {
 		return ""
 	}
-	_, why := f.cluster.allocate(f.devices, r.node)
+	_, why := f.scheduler.devices.allocate(f.devices, r.node)
 	return why
 }
 
 // allocate chooses devices of a node for the claims that have none, each request
 // in turn: those of a later request do not make an earlier one choose others.
-func (c *Cluster) allocate(d *devices, node *corev1.Node) (chosen map[string][]resourcev1.DeviceRequestAllocationResult, why string) {
+func (da *deviceAllocator) allocate(d *devices, node *corev1.Node) (chosen map[string][]resourcev1.DeviceRequestAllocationResult, why string) {
 	given := map[deviceID]bool{}
 	chosen = map[string][]resourcev1.DeviceRequestAllocationResult{}
 	for _, claim := range d.claims {
@@ -87,7 +93,7 @@ func (c *Cluster) allocate(d *devices, node *corev1.Node) (chosen map[string][]r
 		}
 		for _, r := range claim.Spec.Devices.Requests {
 			n, all := int(r.Exactly.Count), r.Exactly.AllocationMode == resourcev1.DeviceAllocationModeAll
-			for _, dev := range c.matchingDevices(r.Exactly, node.Name) {
+			for _, dev := range da.matchingDevices(r.Exactly, node.Name) {
 				switch free := !d.taken[dev] && !given[dev]; {
 				case !all && n == 0:
 				case free:
@@ -108,15 +114,15 @@ func (c *Cluster) allocate(d *devices, node *corev1.Node) (chosen map[string][]r
 
 // matchingDevices are the devices of a node that a request's class and its own
 // selectors choose, in the order in which they are published.
-func (c *Cluster) matchingDevices(r *resourcev1.ExactDeviceRequest, node string) (all []deviceID) {
-	selectors := slices.Concat(c.entryOf("deviceclasses", r.DeviceClassName).obj.(*resourcev1.DeviceClass).Spec.Selectors, r.Selectors)
-	for _, e := range c.tables["resourceslices"].sorted {
+func (da *deviceAllocator) matchingDevices(r *resourcev1.ExactDeviceRequest, node string) (all []deviceID) {
+	selectors := slices.Concat(da.store.entryOf("deviceclasses", r.DeviceClassName).obj.(*resourcev1.DeviceClass).Spec.Selectors, r.Selectors)
+	for _, e := range da.store.tables["resourceslices"].sorted {
 		s := e.obj.(*resourcev1.ResourceSlice).Spec
 		if s.NodeName == nil || *s.NodeName != node {
 			continue
 		}
 		for _, dev := range s.Devices {
-			if !slices.ContainsFunc(selectors, func(sel resourcev1.DeviceSelector) bool { return !c.selects(sel, s.Driver, dev) }) {
+			if !slices.ContainsFunc(selectors, func(sel resourcev1.DeviceSelector) bool { return !da.selects(sel, s.Driver, dev) }) {
 				all = append(all, deviceID{s.Driver, s.Pool.Name, dev.Name})
 			}
 		}
@@ -125,11 +131,11 @@ func (c *Cluster) matchingDevices(r *resourcev1.ExactDeviceRequest, node string)
 }
 
 // selects evaluates a selector; one that fails selects nothing.
-func (c *Cluster) selects(sel resourcev1.DeviceSelector, driver string, dev resourcev1.Device) bool {
-	if c.compiled == nil {
-		c.compiled = cel.NewCache(100, cel.Features{})
+func (da *deviceAllocator) selects(sel resourcev1.DeviceSelector, driver string, dev resourcev1.Device) bool {
+	if da.compiled == nil {
+		da.compiled = cel.NewCache(100, cel.Features{})
 	}
-	program := c.compiled.GetOrCompile(sel.CEL.Expression)
+	program := da.compiled.GetOrCompile(sel.CEL.Expression)
 	if program.Error != nil {
 		return false
 	}
@@ -138,14 +144,14 @@ func (c *Cluster) selects(sel resourcev1.DeviceSelector, driver string, dev reso
 }
 
 // giveDevices allocates the pod's claims on a node and reserves them for it.
-func (c *Cluster) giveDevices(f *fit, node *corev1.Node) {
+func (da *deviceAllocator) giveDevices(f *fit, node *corev1.Node) {
 	if f.devices == nil {
 		return
 	}
-	chosen, _ := c.allocate(f.devices, node) // the node has admitted the pod
+	chosen, _ := da.allocate(f.devices, node) // the node has admitted the pod
 	pod := f.st.pod
 	for _, claim := range f.devices.claims {
-		revised(c, c.entryOf("resourceclaims", keyOf(claim)), func(claim *resourcev1.ResourceClaim) {
+		revised(da.store, da.store.entryOf("resourceclaims", keyOf(claim)), func(claim *resourcev1.ResourceClaim) {
 			if claim.Status.Allocation == nil {
 				claim.Status.Allocation = &resourcev1.AllocationResult{
 					Devices: resourcev1.DeviceAllocationResult{Results: chosen[claim.Name]},
@@ -155,78 +161,6 @@ func (c *Cluster) giveDevices(f *fit, node *corev1.Node) {
 			}
 			claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: pod.Name, UID: pod.UID})
 		})
-	}
-}
-
-// makeClaims makes the claims of a pod that have templates, and says in its
-// status what they are called. It waits for templates that are not there.
-func (c *Cluster) makeClaims(e *entry) {
-	pod := e.obj.(*corev1.Pod)
-	for _, wanted := range pod.Spec.ResourceClaims {
-		if wanted.ResourceClaimTemplateName == nil || slices.ContainsFunc(pod.Status.ResourceClaimStatuses, func(s corev1.PodResourceClaimStatus) bool { return s.Name == wanted.Name }) {
-			continue
-		}
-		from := c.entryOf("resourceclaimtemplates", key(pod.Namespace, *wanted.ResourceClaimTemplateName))
-		if from == nil {
-			c.mark("pods", e.key)
-			continue
-		}
-		t := from.obj.(*resourcev1.ResourceClaimTemplate).Spec.DeepCopy()
-		claim := &resourcev1.ResourceClaim{
-			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, GenerateName: pod.Name + "-" + wanted.Name + "-", Labels: t.Labels, Annotations: t.Annotations}, Spec: t.Spec,
-		}
-		if claim.Annotations == nil {
-			claim.Annotations = map[string]string{}
-		}
-		claim.Annotations["resource.kubernetes.io/pod-claim-name"] = wanted.Name
-		claim.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(pod, corev1.SchemeGroupVersion.WithKind("Pod"))}
-		made, err := c.create(kindOf(claim), claim, false)
-		if err != nil {
-			continue // refused in a namespace that is going, as the pod will be
-		}
-		name := made.obj.GetName()
-		e = revised(c, e, func(p *corev1.Pod) {
-			p.Status.ResourceClaimStatuses = append(p.Status.ResourceClaimStatuses, corev1.PodResourceClaimStatus{Name: wanted.Name, ResourceClaimName: &name})
-		})
-	}
-}
-
-// reconcileResourceClaim lets go of pods that have ended: a claim that nobody is
-// left for loses its devices, and goes if it was made for a pod that has ended.
-func (c *Cluster) reconcileResourceClaim(e *entry) {
-	claim := e.obj.(*resourcev1.ResourceClaim)
-	left := slices.DeleteFunc(slices.Clone(claim.Status.ReservedFor), func(r resourcev1.ResourceClaimConsumerReference) bool { return c.ended(claim.Namespace, r) })
-	e = revised(c, e, func(claim *resourcev1.ResourceClaim) {
-		if len(left) < len(claim.Status.ReservedFor) {
-			claim.Status.ReservedFor = left
-		}
-		if len(left) == 0 {
-			claim.Status.Allocation = nil
-		}
-	})
-	if owner := metav1.GetControllerOf(claim); owner != nil && owner.Kind == "Pod" && claim.DeletionTimestamp == nil &&
-		c.ended(claim.Namespace, resourcev1.ResourceClaimConsumerReference{Name: owner.Name, UID: owner.UID}) {
-		_, _ = c.delete(e, &metav1.DeleteOptions{}) // no preconditions, so nothing to refuse
-	}
-}
-
-// ended reports whether a pod has gone or its containers have exited for good.
-func (c *Cluster) ended(namespace string, r resourcev1.ResourceClaimConsumerReference) bool {
-	st := c.pods[key(namespace, r.Name)]
-	return st == nil || st.uid != r.UID || finished(st.pod)
-}
-
-// markResourceClaims has the claims of a pod looked at.
-func (c *Cluster) markResourceClaims(pod *corev1.Pod) {
-	for _, wanted := range pod.Spec.ResourceClaims {
-		if wanted.ResourceClaimName != nil {
-			c.mark("resourceclaims", key(pod.Namespace, *wanted.ResourceClaimName))
-		}
-	}
-	for _, s := range pod.Status.ResourceClaimStatuses {
-		if s.ResourceClaimName != nil {
-			c.mark("resourceclaims", key(pod.Namespace, *s.ResourceClaimName))
-		}
 	}
 }
 

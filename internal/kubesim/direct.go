@@ -16,10 +16,10 @@ import (
 func (c *Cluster) Create(obj Object) (Object, error) {
 	c.lock()
 	defer c.mu.Unlock()
-	if k := kindOf(obj); !c.serves(k) {
+	if k := kindOf(obj); !c.store.serves(k) {
 		return nil, fmt.Errorf("create %s %s: the cluster does not have %s: install it first", k.resource, keyOf(obj), k.optional)
 	}
-	e, err := c.create(kindOf(obj), obj.DeepCopyObject().(object), true)
+	e, err := c.store.create(kindOf(obj), obj.DeepCopyObject().(object), true)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (c *Cluster) Delete(obj Object, opts *metav1.DeleteOptions) error {
 	c.lock()
 	defer c.mu.Unlock()
 	k := kindOf(obj)
-	e := c.table(k).byKey[keyOf(obj)]
+	e := c.store.table(k).byKey[keyOf(obj)]
 	if e == nil {
 		return fmt.Errorf("delete %s %s: not found", k.resource, keyOf(obj))
 	}
@@ -43,7 +43,7 @@ func (c *Cluster) Delete(obj Object, opts *metav1.DeleteOptions) error {
 		opts = opts.DeepCopy()
 		opts.Preconditions = &metav1.Preconditions{UID: &uid}
 	}
-	_, err := c.delete(e, opts)
+	_, err := c.store.delete(e, opts)
 	return err
 }
 
@@ -53,7 +53,7 @@ func Find[T Object](c *Cluster, namespace, name string) (T, bool) {
 	c.lock()
 	defer c.mu.Unlock()
 	var none T
-	e := c.table(kindOf(none)).byKey[key(namespace, name)]
+	e := c.store.table(kindOf(none)).byKey[key(namespace, name)]
 	if e == nil {
 		return none, false
 	}
@@ -66,7 +66,7 @@ func All[T Object](c *Cluster, namespace string) []T {
 	c.lock()
 	defer c.mu.Unlock()
 	var none T
-	entries := c.table(kindOf(none)).inNamespace(namespace)
+	entries := c.store.table(kindOf(none)).inNamespace(namespace)
 	all := make([]T, len(entries))
 	for i, e := range entries {
 		all[i] = e.obj.(T)
@@ -81,7 +81,7 @@ func Changed[T Object](c *Cluster, since uint64) (there, gone []T, now uint64, o
 	c.lock()
 	defer c.mu.Unlock()
 	var none T
-	t := c.table(kindOf(none))
+	t := c.store.table(kindOf(none))
 	if t.forgot > since {
 		return nil, nil, t.rv, false
 	}
@@ -108,13 +108,13 @@ func Edit[T Object](c *Cluster, namespace, name string, change func(T)) error {
 	defer c.mu.Unlock()
 	var none T
 	k := kindOf(none)
-	e := c.table(k).byKey[key(namespace, name)]
+	e := c.store.table(k).byKey[key(namespace, name)]
 	if e == nil {
 		return fmt.Errorf("edit %s %s: not found", k.resource, key(namespace, name))
 	}
 	obj := e.obj.DeepCopyObject().(T)
 	change(obj)
-	if _, err := c.update(e, obj, wholeObject); err != nil {
+	if _, err := c.store.update(e, obj, wholeObject); err != nil {
 		return fmt.Errorf("edit %s %s: %w", k.resource, key(namespace, name), err)
 	}
 	return nil
@@ -123,7 +123,7 @@ func Edit[T Object](c *Cluster, namespace, name string, change func(T)) error {
 // revised stores what change makes of a copy of an object's present version: a
 // controller's write, which is neither completed nor validated. Nothing
 // happens when it changes nothing.
-func revised[T Object](c *Cluster, e *entry, change func(T)) *entry {
+func revised[T Object](s *store, e *entry, change func(T)) *entry {
 	obj := e.obj.DeepCopyObject().(T)
 	change(obj)
 	if equality.Semantic.DeepEqual(object(obj), e.obj) {
@@ -132,5 +132,5 @@ func revised[T Object](c *Cluster, e *entry, change func(T)) *entry {
 	if e.kind.generation && specChanged(obj, e.obj) {
 		obj.SetGeneration(e.obj.GetGeneration() + 1)
 	}
-	return c.succeed(e, obj)
+	return s.succeed(e, obj)
 }

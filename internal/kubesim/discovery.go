@@ -11,7 +11,7 @@ import (
 
 // discovery answers the paths that describe the API itself and its health. The
 // caller holds the lock.
-func (c *Cluster) discovery(path string) (answer, bool) {
+func (s *apiServer) discovery(path string) (answer, bool) {
 	path = strings.Trim(path, "/")
 	switch path {
 	case "healthz", "livez", "readyz":
@@ -21,25 +21,25 @@ func (c *Cluster) discovery(path string) (answer, bool) {
 	case "api":
 		return encoded(metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}}), true
 	case "apis":
-		return encoded(c.groups()), true
+		return encoded(s.groups()), true
 	}
 	parts := strings.Split(path, "/")
 	if len(parts) == 2 && parts[0] == "api" {
-		return c.resources("", parts[1])
+		return s.resources("", parts[1])
 	}
 	if len(parts) == 3 && parts[0] == "apis" {
-		return c.resources(parts[1], parts[2])
+		return s.resources(parts[1], parts[2])
 	}
 	return answer{}, false
 }
 
 func encoded(v any) answer { return answer{code: http.StatusOK, body: mustEncode(v)} }
 
-func (c *Cluster) groups() metav1.APIGroupList {
+func (s *apiServer) groups() metav1.APIGroupList {
 	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
 	at := map[string]int{} // by group
 	for _, k := range kinds {
-		if k.group == "" || !c.serves(k) {
+		if k.group == "" || !s.store.serves(k) {
 			continue
 		}
 		v := metav1.GroupVersionForDiscovery{GroupVersion: k.apiVersion(), Version: k.version}
@@ -54,11 +54,11 @@ func (c *Cluster) groups() metav1.APIGroupList {
 	return list
 }
 
-func (c *Cluster) resources(group, version string) (answer, bool) {
+func (s *apiServer) resources(group, version string) (answer, bool) {
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}}
 	verbs := metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 	for _, k := range kinds {
-		if k.group != group || k.version != version || !c.serves(k) {
+		if k.group != group || k.version != version || !s.store.serves(k) {
 			continue
 		}
 		list.GroupVersion = k.apiVersion()

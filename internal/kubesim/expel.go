@@ -1,8 +1,6 @@
 package kubesim
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,49 +18,49 @@ const (
 
 // expel plans when pods leave a node with NoExecute taints: each has tolerated them for as long as it says by then. A node without them
 // keeps its pods.
-func (c *Cluster) expel(n *corev1.Node) {
+func (l *nodeLifecycle) expel(n *corev1.Node) {
 	taints := expelling(n.Spec.Taints)
-	if len(taints) == 0 && !c.expels[n.Name] {
+	if len(taints) == 0 && !l.expels[n.Name] {
 		return
 	}
-	if c.expels == nil {
-		c.expels = map[string]bool{}
+	if l.expels == nil {
+		l.expels = map[string]bool{}
 	}
-	c.expels[n.Name] = len(taints) > 0
-	for _, key := range slices.Sorted(maps.Keys(c.onNode[n.Name])) {
-		st := c.pods[key]
+	l.expels[n.Name] = len(taints) > 0
+	for _, key := range l.pods.keysOn(n.Name) {
+		st := l.pods.byKey[key]
 		d, leaves := tolerated(st.pod.Spec.Tolerations, taints)
 		switch {
 		case !leaves:
 			st.expelAt = time.Time{}
 		case d == 0:
-			c.expelPod(key)
-		case st.expelAt.IsZero() || c.now().Add(d).Before(st.expelAt):
-			st.expelAt = c.now().Add(d)
-			c.remind(st.expelAt, podExpelled, key, st.uid)
+			l.expelPod(key)
+		case st.expelAt.IsZero() || l.store.now().Add(d).Before(st.expelAt):
+			st.expelAt = l.store.now().Add(d)
+			l.timers.remind(st.expelAt, podExpelled, key, st.uid)
 		}
 	}
 }
 
 // expelPod has a pod leave its node, unless so many nodes are not Ready that none does: then it is asked again.
-func (c *Cluster) expelPod(key string) {
-	e := c.entryOf("pods", key)
+func (l *nodeLifecycle) expelPod(key string) {
+	e := l.store.entryOf("pods", key)
 	if e.obj.GetDeletionTimestamp() != nil || finished(e.obj.(*corev1.Pod)) {
 		return
 	}
-	if c.disrupted() {
-		st := c.pods[key]
-		st.expelAt = c.now().Add(looksAgain)
-		c.remind(st.expelAt, podExpelled, key, st.uid)
+	if l.disrupted() {
+		st := l.pods.byKey[key]
+		st.expelAt = l.store.now().Add(looksAgain)
+		l.timers.remind(st.expelAt, podExpelled, key, st.uid)
 		return
 	}
-	_, _ = c.delete(e, &metav1.DeleteOptions{}) // without preconditions there is nothing to refuse
+	_, _ = l.store.delete(e, &metav1.DeleteOptions{}) // without preconditions there is nothing to refuse
 }
 
 // disrupted says whether no node is Ready, or too few are.
-func (c *Cluster) disrupted() bool {
+func (l *nodeLifecycle) disrupted() bool {
 	all, unready := 0, 0
-	for _, e := range c.tables["nodes"].sorted {
+	for _, e := range l.store.tables["nodes"].sorted {
 		all++
 		if nodeReady(e.obj.(*corev1.Node)) != corev1.ConditionTrue {
 			unready++

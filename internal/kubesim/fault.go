@@ -42,13 +42,13 @@ func (c *Cluster) Inject(f Fault) (lift func()) {
 	c.lock()
 	defer c.mu.Unlock()
 	in := &injected{Fault: f}
-	c.faults = append(c.faults, in)
-	c.holdWatches()
+	c.api.faults.list = append(c.api.faults.list, in)
+	c.api.faults.hold(c.store)
 	return func() {
 		c.lock()
 		defer c.mu.Unlock()
-		c.faults = slices.DeleteFunc(c.faults, func(other *injected) bool { return other == in })
-		c.holdWatches()
+		c.api.faults.list = slices.DeleteFunc(c.api.faults.list, func(other *injected) bool { return other == in })
+		c.api.faults.hold(c.store)
 	}
 }
 
@@ -59,7 +59,7 @@ func (c *Cluster) CutWatches(resource string) int {
 	c.lock()
 	defer c.mu.Unlock()
 	n := 0
-	for name, t := range c.tables {
+	for name, t := range c.store.tables {
 		if resource != "" && resource != name {
 			continue
 		}
@@ -72,15 +72,18 @@ func (c *Cluster) CutWatches(resource string) int {
 	return n
 }
 
+// faults are those that are injected, oldest first.
+type faults struct{ list []*injected }
+
 // strike returns the fault that a request meets, or nil.
-func (c *Cluster) strike(q *call) *injected {
-	for i, f := range c.faults {
+func (fs *faults) strike(q *call) *injected {
+	for i, f := range fs.list {
 		if f.Stall || !f.meets(q) {
 			continue
 		}
 		f.struck++
 		if f.struck == f.Times {
-			c.faults = slices.Delete(c.faults, i, i+1)
+			fs.list = slices.Delete(fs.list, i, i+1)
 		}
 		return f
 	}
@@ -108,8 +111,8 @@ func (f *Fault) answer() answer {
 	return a
 }
 
-func (c *Cluster) stalled(w *watcher) bool {
-	for _, f := range c.faults {
+func (fs *faults) stalled(w *watcher) bool {
+	for _, f := range fs.list {
 		if f.Stall && matching(f.Resource, w.kind.resource) && matching(f.Namespace, w.sel.namespace) && matching(f.Agent, w.agent) {
 			return true
 		}
@@ -117,10 +120,11 @@ func (c *Cluster) stalled(w *watcher) bool {
 	return false
 }
 
-func (c *Cluster) holdWatches() {
-	for _, t := range c.tables {
+// hold stops the open watches that are to be silent, and resumes all others.
+func (fs *faults) hold(s *store) {
+	for _, t := range s.tables {
 		for _, w := range t.watchers {
-			w.hold(c.stalled(w))
+			w.hold(fs.stalled(w))
 		}
 	}
 }

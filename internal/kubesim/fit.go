@@ -10,7 +10,7 @@ import (
 
 // fit answers whether one pod may go to a node.
 type fit struct {
-	cluster   *Cluster
+	scheduler *scheduler
 	st        *podState
 	mounts    []mount
 	affinity  nodeaffinity.RequiredNodeAffinity

@@ -30,11 +30,11 @@ type gang struct {
 }
 
 // gangOf returns the gang of a pod, false if it has none.
-func (c *Cluster) gangOf(pod *corev1.Pod) (gang, bool) {
-	if group := pod.Spec.SchedulingGroup; group != nil && group.PodGroupName != nil && c.installed[Gangs] {
+func (s *scheduler) gangOf(pod *corev1.Pod) (gang, bool) {
+	if group := pod.Spec.SchedulingGroup; group != nil && group.PodGroupName != nil && s.store.installed[Gangs] {
 		k := key(pod.Namespace, *group.PodGroupName)
 		g := gang{id: "podgroup " + k, object: k}
-		e := c.entryOf("podgroups", k)
+		e := s.store.entryOf("podgroups", k)
 		if e == nil {
 			return g, true
 		}
@@ -45,7 +45,7 @@ func (c *Cluster) gangOf(pod *corev1.Pod) (gang, bool) {
 		g.least = int(policy.MinCount)
 		return g, true
 	}
-	if !c.installed[Coscheduling] {
+	if !s.store.installed[Coscheduling] {
 		return gang{}, false
 	}
 	if name := pod.Labels[lightweightName]; name != "" {
@@ -53,7 +53,7 @@ func (c *Cluster) gangOf(pod *corev1.Pod) (gang, bool) {
 		return gang{id: "labels " + key(pod.Namespace, name), least: least}, err == nil && least > 1
 	}
 	k := key(pod.Namespace, cmp.Or(pod.Labels[coschedulingLabel], pod.Labels[oldCoschedulingLabel]))
-	e := c.entryOf(string(Coscheduling), k)
+	e := s.store.entryOf(string(Coscheduling), k)
 	if e == nil {
 		return gang{}, false // without its object the plugin lets a pod pass alone
 	}
@@ -63,15 +63,16 @@ func (c *Cluster) gangOf(pod *corev1.Pod) (gang, bool) {
 
 // placeGang places the waiting pods of a gang if enough of it has room.
 func (p *pass) placeGang(g gang) {
+	pods := p.scheduler.pods.byKey
 	var waiting []string
 	present, placed := 0, 0
-	for _, k := range slices.Sorted(maps.Keys(p.pods)) {
-		st := p.pods[k]
-		if its, ok := p.gangOf(st.pod); !ok || its.id != g.id || finished(st.pod) || st.pod.DeletionTimestamp != nil {
+	for _, k := range slices.Sorted(maps.Keys(pods)) {
+		st := pods[k]
+		if its, ok := p.scheduler.gangOf(st.pod); !ok || its.id != g.id || finished(st.pod) || st.pod.DeletionTimestamp != nil {
 			continue
 		}
 		present++
-		_, reserved := p.reserved[k]
+		_, reserved := p.scheduler.reserved[k]
 		switch {
 		case st.pod.Spec.NodeName != "" || reserved:
 			placed++
@@ -80,18 +81,18 @@ func (p *pass) placeGang(g gang) {
 		}
 	}
 	for _, k := range waiting {
-		p.parked[k] = struct{}{}
+		p.scheduler.parked[k] = struct{}{}
 	}
 	if g.least == 0 || present < g.least {
 		if g.object == "" { // the plugin says it; the scheduler's own gangs just wait
 			for _, k := range waiting {
-				p.refuse(k, fmt.Sprintf("0/%d nodes are available: cannot find enough sibling pods, current pods number: %d, minMember of group: %d.", len(p.rooms), present, g.least))
+				p.scheduler.tell(k, fmt.Sprintf("0/%d nodes are available: cannot find enough sibling pods, current pods number: %d, minMember of group: %d.", len(p.rooms), present, g.least))
 			}
 		}
 		return
 	}
 	slices.SortFunc(waiting, func(a, b string) int {
-		return cmp.Or(cmp.Compare(priority(p.pods[b].pod), priority(p.pods[a].pod)), cmp.Compare(p.pods[a].born, p.pods[b].born))
+		return cmp.Or(cmp.Compare(priority(pods[b].pod), priority(pods[a].pod)), cmp.Compare(pods[a].born, pods[b].born))
 	})
 	p.tryGang(g, waiting, placed)
 }
@@ -108,7 +109,7 @@ func (p *pass) tryGang(g gang, waiting []string, placed int) {
 	var seats []seat
 	refused := map[string]string{}
 	for _, k := range waiting {
-		f, why := p.question(p.pods[k])
+		f, why := p.question(p.scheduler.pods.byKey[k])
 		var best *room
 		if why == "" {
 			best, why = p.choose(f)
@@ -117,14 +118,14 @@ func (p *pass) tryGang(g gang, waiting []string, placed int) {
 			refused[k] = why
 			continue
 		}
-		p.hold(best, p.pods[k])
+		p.hold(best, p.scheduler.pods.byKey[k])
 		seats = append(seats, seat{k, f, best})
 	}
 	whole := placed+len(seats) >= g.least
 	if whole {
 		for _, s := range seats {
-			delete(p.parked, s.key)
-			p.reserve(s.key, s.fit, s.room.node)
+			delete(p.scheduler.parked, s.key)
+			p.scheduler.reserve(s.key, s.fit, s.room.node)
 		}
 	} else {
 		p.rooms, p.repelling, p.ranked = before, repelling, nil
@@ -135,7 +136,7 @@ func (p *pass) tryGang(g gang, waiting []string, placed int) {
 			why = "waiting for minCount pods from a gang to be scheduled"
 		}
 		if why != "" {
-			p.refuse(k, why)
+			p.scheduler.tell(k, why)
 		}
 	}
 	p.tellGroup(g, whole, placed+len(seats))
@@ -146,12 +147,12 @@ func (p *pass) tellGroup(g gang, whole bool, fit int) {
 	if g.object == "" {
 		return
 	}
-	cond := metav1.Condition{Type: schedulingv1beta1.PodGroupInitiallyScheduled, Status: metav1.ConditionTrue, Reason: "Scheduled", LastTransitionTime: p.stamp()}
+	cond := metav1.Condition{Type: schedulingv1beta1.PodGroupInitiallyScheduled, Status: metav1.ConditionTrue, Reason: "Scheduled", LastTransitionTime: p.scheduler.store.stamp()}
 	if !whole {
 		cond.Status, cond.Reason = metav1.ConditionFalse, schedulingv1beta1.PodGroupReasonUnschedulable
 		cond.Message = fmt.Sprintf("%d of at least %d pods have room", fit, g.least)
 	}
-	revised(p.Cluster, p.entryOf("podgroups", g.object), func(o *schedulingv1beta1.PodGroup) {
+	revised(p.scheduler.store, p.scheduler.store.entryOf("podgroups", g.object), func(o *schedulingv1beta1.PodGroup) {
 		meta.SetStatusCondition(&o.Status.Conditions, cond)
 	})
 }

@@ -26,8 +26,8 @@ func mix(h uint64) uint64 {
 }
 
 // nextUID returns the UID of the object that the next resource version creates.
-func (c *Cluster) nextUID(resource, key string) types.UID {
-	h := hash(c.Seed, "uid", resource, key, fmt.Sprint(c.rv+1))
+func (s *store) nextUID(resource, key string) types.UID {
+	h := hash(s.seed, "uid", resource, key, fmt.Sprint(s.rv+1))
 	l := mix(h + 1)
 	return types.UID(fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", uint32(h>>32), uint16(h>>16), h&0xfff, 0x8000|uint16(l>>48)&0x3fff, l&0xffffffffffff))
 }
@@ -45,14 +45,14 @@ func suffix(h uint64, n int) string {
 }
 
 // generatedName returns a free name that begins with prefix.
-func (c *Cluster) generatedName(k *kind, namespace, prefix string) string {
+func (s *store) generatedName(k *kind, namespace, prefix string) string {
 	const longest = 63 - 5
 	if len(prefix) > longest {
 		prefix = prefix[:longest]
 	}
 	for attempt := 0; ; attempt++ {
-		name := prefix + suffix(hash(c.Seed, "name", k.resource, namespace, prefix, fmt.Sprint(c.rv+1, attempt)), 5)
-		if c.table(k).byKey[key(namespace, name)] == nil {
+		name := prefix + suffix(hash(s.seed, "name", k.resource, namespace, prefix, fmt.Sprint(s.rv+1, attempt)), 5)
+		if s.table(k).byKey[key(namespace, name)] == nil {
 			return name
 		}
 	}

@@ -34,15 +34,15 @@ func (c *Cluster) Install(api API) {
 	if !slices.ContainsFunc(kinds, func(k *kind) bool { return k.optional == api }) || api == "" {
 		panic(fmt.Sprintf("kubesim: there is no optional API %q", string(api)))
 	}
-	c.installed[api] = true
-	c.wakeParked()
+	c.store.installed[api] = true
+	c.scheduler.wake()
 }
 
 // Installed reports whether the cluster serves an optional API.
 func (c *Cluster) Installed(api API) bool {
 	c.lock()
 	defer c.mu.Unlock()
-	return c.installed[api]
+	return c.store.installed[api]
 }
 
 // Uninstall takes an optional API away, as the deletion of its custom resource
@@ -51,24 +51,24 @@ func (c *Cluster) Uninstall(api API) {
 	c.lock()
 	defer c.mu.Unlock()
 	for _, k := range kinds {
-		if k.optional != api || !c.installed[api] {
+		if k.optional != api || !c.store.installed[api] {
 			continue
 		}
-		t := c.table(k)
+		t := c.store.table(k)
 		for _, key := range slices.Sorted(maps.Keys(t.byKey)) {
-			c.remove(t.byKey[key])
+			c.store.remove(t.byKey[key])
 		}
 		for _, w := range t.watchers {
 			w.end()
 		}
 		t.watchers = nil
 	}
-	delete(c.installed, api)
-	c.wakeParked()
+	delete(c.store.installed, api)
+	c.scheduler.wake()
 }
 
 // serves reports whether the cluster has the API that a kind belongs to.
-func (c *Cluster) serves(k *kind) bool { return k.optional == "" || c.installed[k.optional] }
+func (s *store) serves(k *kind) bool { return k.optional == "" || s.installed[k.optional] }
 
 // custom reports whether the kind is defined by a custom resource definition.
 func (k *kind) custom() bool { return strings.HasSuffix(k.group, ".x-k8s.io") }

@@ -16,11 +16,11 @@ type tally struct {
 	succeeded, failed int32
 }
 
-func (c *Cluster) tallyOf(job types.UID) *tally {
-	t := c.tallies[job]
+func (ws *workloads) tallyOf(job types.UID) *tally {
+	t := ws.tallies[job]
 	if t == nil {
 		t = &tally{counted: map[types.UID]bool{}}
-		c.tallies[job] = t
+		ws.tallies[job] = t
 	}
 	return t
 }
@@ -38,25 +38,25 @@ func (t *tally) count(pod *corev1.Pod) {
 }
 
 // tallyLoss counts a Job's pod that is gone: as failed unless it had succeeded.
-func (c *Cluster) tallyLoss(pod *corev1.Pod) {
+func (ws *workloads) tallyLoss(pod *corev1.Pod) {
 	ref := metav1.GetControllerOf(pod)
-	if ref == nil || ref.Kind != "Job" || c.byUID[ref.UID] == nil {
+	if ref == nil || ref.Kind != "Job" || ws.store.owners.byUID[ref.UID] == nil {
 		return
 	}
-	t := c.tallyOf(ref.UID)
+	t := ws.tallyOf(ref.UID)
 	t.count(pod)
 	delete(t.counted, pod.UID)
 }
 
 // reconcileJob runs pods until enough have succeeded or too many have failed.
-func (c *Cluster) reconcileJob(e *entry) {
+func (ws *workloads) reconcileJob(e *entry) {
 	job := e.obj.(*batchv1.Job)
 	if job.DeletionTimestamp != nil || jobOver(job) {
 		return
 	}
-	t := c.tallyOf(job.UID)
+	t := ws.tallyOf(job.UID)
 	active := []*entry{}
-	for _, p := range c.owned(job.UID, "pods") {
+	for _, p := range ws.store.owners.owned(job.UID, "pods") {
 		if pod := p.obj.(*corev1.Pod); finished(pod) {
 			t.count(pod)
 		} else {
@@ -78,23 +78,23 @@ func (c *Cluster) reconcileJob(e *entry) {
 	case over == "":
 		for range want - len(active) {
 			pod := podFrom(&job.Spec.Template, e)
-			c.createPod(pod, e)
+			ws.createPod(pod, e)
 		}
 		fallthrough
 	case over == batchv1.JobFailed:
 		if surplus := len(active) - want; surplus > 0 {
-			c.deletePods(active[len(active)-surplus:])
+			ws.deletePods(active[len(active)-surplus:])
 		}
 	}
-	now := c.stamp()
+	now := ws.store.stamp()
 	running, readyPods := int32(0), int32(0)
-	for _, p := range c.activePods(e) {
+	for _, p := range ws.activePods(e) {
 		running++
 		if ready(p.obj.(*corev1.Pod)) {
 			readyPods++
 		}
 	}
-	next := revised(c, e, func(j *batchv1.Job) {
+	next := revised(ws.store, e, func(j *batchv1.Job) {
 		s := &j.Status
 		s.Active, s.Ready, s.Succeeded, s.Failed = running, &readyPods, t.succeeded, t.failed
 		if s.StartTime == nil && !suspended {
@@ -108,7 +108,7 @@ func (c *Cluster) reconcileJob(e *entry) {
 		}
 	})
 	if ttl := job.Spec.TTLSecondsAfterFinished; over != "" && ttl != nil {
-		c.remind(c.now().Add(time.Duration(*ttl)*time.Second), jobExpires, next.key, job.UID)
+		ws.timers.remind(ws.store.now().Add(time.Duration(*ttl)*time.Second), jobExpires, next.key, job.UID)
 	}
 }
 

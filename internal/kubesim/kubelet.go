@@ -2,8 +2,6 @@ package kubesim
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,29 +12,38 @@ const (
 	defaultPodStop  = 2 * time.Second
 )
 
-// kubeletSees plans what the pod's kubelet does next, if its machine is there.
-func (c *Cluster) kubeletSees(key string, st *podState) {
+// kubelets are those of the machines that are there: they run the pods on their nodes.
+type kubelets struct {
+	store  *store
+	pods   *podIndex
+	timers *timers
+
+	machines map[string]*machine // by node name
+}
+
+// sees plans what the pod's kubelet does next, if its machine is there: a pod takes so long to start and to stop.
+func (k *kubelets) sees(key string, st *podState, start, stop time.Duration) {
 	pod := st.pod
-	if c.machines[pod.Spec.NodeName] == nil || finished(pod) {
+	if k.machines[pod.Spec.NodeName] == nil || finished(pod) {
 		return
 	}
-	now := c.now()
+	now := k.store.now()
 	if pod.DeletionTimestamp != nil {
-		takes := orDefault(c.PodStop, defaultPodStop)
+		takes := stop
 		if grace := pod.DeletionGracePeriodSeconds; grace != nil {
 			takes = min(takes, time.Duration(*grace)*time.Second)
 		}
 		if at := now.Add(takes); st.stopAt.IsZero() || at.Before(st.stopAt) {
 			st.stopAt = at
-			c.remind(at, podStops, key, st.uid)
+			k.timers.remind(at, podStops, key, st.uid)
 		}
 		return
 	}
 	switch pod.Status.Phase {
 	case corev1.PodPending:
 		if st.startAt.IsZero() {
-			st.startAt = now.Add(orDefault(c.PodStart, defaultPodStart))
-			c.remind(st.startAt, podStarts, key, st.uid)
+			st.startAt = now.Add(start)
+			k.timers.remind(st.startAt, podStarts, key, st.uid)
 		}
 	case corev1.PodRunning:
 		text, ok := pod.Annotations[RunForAnnotation]
@@ -45,24 +52,24 @@ func (c *Cluster) kubeletSees(key string, st *podState) {
 		}
 		if d, err := time.ParseDuration(text); err == nil {
 			st.finishAt = now.Add(d)
-			c.remind(st.finishAt, podFinishes, key, st.uid)
+			k.timers.remind(st.finishAt, podFinishes, key, st.uid)
 		}
 	}
 }
 
-func (c *Cluster) startPod(key string) {
-	e := c.entryOf("pods", key)
+func (k *kubelets) startPod(key string) {
+	e := k.store.entryOf("pods", key)
 	pod := e.obj.(*corev1.Pod)
 	if pod.Status.Phase != corev1.PodPending || pod.DeletionTimestamp != nil {
 		return
 	}
-	now := c.stamp()
-	m := c.machines[pod.Spec.NodeName]
-	revised(c, e, func(p *corev1.Pod) {
+	now := k.store.stamp()
+	m := k.machines[pod.Spec.NodeName]
+	revised(k.store, e, func(p *corev1.Pod) {
 		p.Status.Phase = corev1.PodRunning
 		p.Status.StartTime = &now
 		p.Status.HostIP = m.InternalIP
-		p.Status.PodIP = podIP(c.pods[key].born)
+		p.Status.PodIP = podIP(k.pods.byKey[key].born)
 		p.Status.PodIPs = []corev1.PodIP{{IP: p.Status.PodIP}}
 		for _, t := range []corev1.PodConditionType{corev1.PodInitialized, corev1.PodReady, corev1.ContainersReady, corev1.PodScheduled} {
 			setCondition(p, now, corev1.PodCondition{Type: t, Status: corev1.ConditionTrue})
@@ -81,13 +88,13 @@ func (c *Cluster) startPod(key string) {
 func podIP(n uint64) string { return fmt.Sprintf("10.%d.%d.%d", 64+n>>16&63, n>>8&255, n&255) }
 
 // finishPod has every container exit with success.
-func (c *Cluster) finishPod(key string) {
-	e := c.entryOf("pods", key)
+func (k *kubelets) finishPod(key string) {
+	e := k.store.entryOf("pods", key)
 	if pod := e.obj.(*corev1.Pod); pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil {
 		return
 	}
-	now := c.stamp()
-	revised(c, e, func(p *corev1.Pod) {
+	now := k.store.stamp()
+	revised(k.store, e, func(p *corev1.Pod) {
 		p.Status.Phase = corev1.PodSucceeded
 		for _, t := range []corev1.PodConditionType{corev1.PodReady, corev1.ContainersReady} {
 			setCondition(p, now, corev1.PodCondition{Type: t, Status: corev1.ConditionFalse, Reason: "PodCompleted"})
@@ -105,25 +112,44 @@ func (c *Cluster) finishPod(key string) {
 }
 
 // stopPod ends the graceful deletion of a pod.
-func (c *Cluster) stopPod(key string) {
-	e := c.entryOf("pods", key)
+func (k *kubelets) stopPod(key string) {
+	e := k.store.entryOf("pods", key)
 	if len(e.obj.GetFinalizers()) == 0 {
-		c.remove(e)
+		k.store.remove(e)
 		return
 	}
 	obj := e.obj.DeepCopyObject().(*corev1.Pod)
 	var none int64
 	obj.DeletionGracePeriodSeconds = &none
 	obj.Status.Phase = corev1.PodSucceeded
-	c.replace(e, obj)
+	k.store.replace(e, obj)
 }
 
-// deleteOrphans collects the pods of a node that is gone.
-func (c *Cluster) deleteOrphans(node string) {
-	for _, key := range slices.Sorted(maps.Keys(c.onNode[node])) {
-		e := c.entryOf("pods", key)
-		if len(e.obj.GetFinalizers()) == 0 {
-			c.remove(e)
+// setNodeReady writes the Ready condition and, as the same hand would, the
+// taints that follow from it.
+func (k *kubelets) setNodeReady(name string, s corev1.ConditionStatus, reason, message string) {
+	e := k.store.entryOf("nodes", name)
+	if e == nil {
+		return
+	}
+	now := k.store.stamp()
+	revised(k.store, e, func(n *corev1.Node) {
+		setNodeCondition(n, now, corev1.NodeCondition{Type: corev1.NodeReady, Status: s, Reason: reason, Message: message})
+		n.Spec.Taints = conditionTaints(n)
+	})
+	if s != corev1.ConditionTrue {
+		return
+	}
+	for _, key := range k.pods.keysOn(name) {
+		pod := k.store.entryOf("pods", key)
+		if p := pod.obj.(*corev1.Pod); p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil && !ready(p) {
+			revised(k.store, pod, func(p *corev1.Pod) {
+				setCondition(p, now, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
+			})
 		}
 	}
+}
+
+func (k *kubelets) machineBecomesReady(name string) {
+	k.setNodeReady(name, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status")
 }

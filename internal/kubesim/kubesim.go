@@ -8,6 +8,11 @@
 // at the time that Now tells. There are no goroutines and no sleeps, so the
 // same script on the same seed gives the same bytes.
 //
+// The store holds the objects, and every change goes through it. The API
+// server answers clients from it; the kubelets, the controllers and the
+// scheduler are types of their own that read and write it. A Cluster holds
+// the lock, and tells each of them of what changes.
+//
 // What it leaves out: admission webhooks, authentication, server-side apply,
 // managed fields, heartbeats (a live node's Ready condition is
 // written when it changes, not every few seconds), taint eviction, the protection
@@ -22,8 +27,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/dynamic-resource-allocation/cel"
 )
 
 // RunForAnnotation on a pod holds a Go duration: how long its containers run
@@ -49,46 +52,17 @@ type Cluster struct {
 	Provision     time.Duration // from a claim that may have a volume to the volume; 0 means 3 s
 	Detach        time.Duration // from the last pod of a volume on a node to its detachment; 0 means 5 s
 
-	mu     sync.Mutex
-	once   sync.Once
-	rv     uint64
-	tables map[string]*table // by kind.home
+	mu      sync.Mutex
+	once    sync.Once
+	stepped uint64 // resource version after the last Step
 
-	installed map[API]bool // the optional APIs that are served
-
-	denied map[right]string // rights that clients do not have, with the user agent of who it is, "" for everybody
-
-	byUID      map[types.UID]*entry
-	dependents map[types.UID][]*entry // present versions of what names an owner, by resource and key
-
-	timers   timers
-	timerSeq uint64
-	stepped  uint64    // resource version after the last Step
-	swept    time.Time // when old Events were last removed
-
-	machines map[string]*machine             // live kubelets, by node name
-	lostAt   map[string]time.Time            // when a machine that left turns its Node NotReady, by node name
-	compiled *cel.Cache                      // selectors of devices
-	expels   map[string]bool                 // nodes that had a taint which expels when they last changed
-	pods     map[string]*podState            // by pod key
-	onNode   map[string]map[string]*podState // by node name and pod key
-	trying   map[string]struct{}             // unplaced pods the scheduler is to look at, by key
-	parked   map[string]struct{}             // unplaced pods that wait for a change elsewhere, by key
-
-	reserved    map[string]string    // the node that an unplaced pod waits on for its volumes, by pod key
-	provisionAt map[string]time.Time // when a claim gets the volume that is being made for it, by claim key
-	attaching   map[string]struct{}  // nodes whose attached volumes may differ from those of their pods
-
-	dirty   map[string]map[string]struct{} // keys a controller is to look at, by resource
-	tallies map[types.UID]*tally           // what became of a Job's pods, by the Job's UID
-	doomed  []types.UID                    // owners that are gone and had, or were given, dependents
-
-	leavesGarbage bool // the garbage collector stands still
-
-	metrics metrics
-
-	log    []Request
-	faults []*injected
+	store       *store
+	pods        *podIndex
+	timers      *timers
+	kubelets    *kubelets
+	controllers *controllers
+	scheduler   *scheduler
+	api         *apiServer
 }
 
 // now returns the simulated time in UTC.
@@ -97,11 +71,6 @@ func (c *Cluster) now() time.Time {
 		return time.Now().UTC()
 	}
 	return c.Now().UTC()
-}
-
-// stamp returns now as objects carry it: whole seconds, UTC.
-func (c *Cluster) stamp() metav1.Time {
-	return metav1.Time{Time: c.now().Truncate(time.Second)}
 }
 
 func orDefault(d, fallback time.Duration) time.Duration {
@@ -117,38 +86,19 @@ func (c *Cluster) lock() {
 	c.once.Do(c.begin)
 }
 
+// begin puts the parts together, and makes what a new cluster has.
 func (c *Cluster) begin() {
-	c.tables = make(map[string]*table, len(kinds))
-	for _, k := range kinds {
-		if k.stored == nil {
-			c.tables[k.home] = newTable()
-		}
-	}
-	c.installed = map[API]bool{}
-	c.byUID = map[types.UID]*entry{}
-	c.dependents = map[types.UID][]*entry{}
-	c.machines = map[string]*machine{}
-	c.lostAt = map[string]time.Time{}
-	c.pods = map[string]*podState{}
-	c.onNode = map[string]map[string]*podState{}
-	c.trying = map[string]struct{}{}
-	c.parked = map[string]struct{}{}
-	c.reserved = map[string]string{}
-	c.provisionAt = map[string]time.Time{}
-	c.attaching = map[string]struct{}{}
-	c.dirty = map[string]map[string]struct{}{}
-	c.tallies = map[types.UID]*tally{}
+	c.store = newStore(c.Seed, c.now, c.observe)
+	c.pods = &podIndex{byKey: map[string]*podState{}, onNode: map[string]map[string]*podState{}}
+	c.timers = &timers{}
+	c.kubelets = &kubelets{store: c.store, pods: c.pods, timers: c.timers, machines: map[string]*machine{}}
+	c.controllers = newControllers(c.store, c.pods, c.timers)
+	c.scheduler = newScheduler(c.store, c.pods, c.controllers.volumes)
+	c.api = &apiServer{lock: &c.mu, store: c.store, budgets: &c.controllers.budgets}
 
 	for _, name := range []string{"default", "kube-node-lease", "kube-public", "kube-system"} {
-		c.born(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		c.store.born(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
-	c.born(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "system-cluster-critical"}, Value: 2000000000})
-	c.born(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "system-node-critical"}, Value: 2000001000})
-}
-
-// born creates an object that cannot be refused.
-func (c *Cluster) born(obj object) {
-	if _, err := c.create(kindOf(obj), obj, true); err != nil {
-		panic("kubesim: " + err.Error())
-	}
+	c.store.born(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "system-cluster-critical"}, Value: 2000000000})
+	c.store.born(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "system-node-critical"}, Value: 2000001000})
 }

@@ -28,8 +28,8 @@ func completeLimits(l *corev1.LimitRange) {
 
 // limit gives a new pod the defaults of its namespace's LimitRanges, in order of
 // name, and says which of their bounds it breaks.
-func (c *Cluster) limit(pod *corev1.Pod) error {
-	ranges := c.tables["limitranges"].inNamespace(pod.Namespace)
+func (s *store) limit(pod *corev1.Pod) error {
+	ranges := s.tables["limitranges"].inNamespace(pod.Namespace)
 	for _, e := range ranges {
 		for _, item := range e.obj.(*corev1.LimitRange).Spec.Limits {
 			if item.Type != corev1.LimitTypeContainer {

@@ -65,38 +65,38 @@ func (c *Cluster) Join(m Machine) error {
 	} else if _, ok := m.Allocatable[corev1.ResourcePods]; !ok {
 		m.Allocatable[corev1.ResourcePods] = m.Capacity[corev1.ResourcePods].DeepCopy()
 	}
-	arrived := &machine{Machine: m, readyAt: c.now().Add(m.ReadyAfter)}
-	c.machines[m.Name] = arrived
-	delete(c.lostAt, m.Name)
+	arrived := &machine{Machine: m, readyAt: c.store.now().Add(m.ReadyAfter)}
+	c.kubelets.machines[m.Name] = arrived
+	delete(c.controllers.lifecycle.lostAt, m.Name)
 
-	if e := c.entryOf("nodes", m.Name); e != nil {
-		revised(c, e, func(n *corev1.Node) {
+	if e := c.store.entryOf("nodes", m.Name); e != nil {
+		revised(c.store, e, func(n *corev1.Node) {
 			orElse(&n.Spec.ProviderID, m.ProviderID)
 			if n.Labels == nil {
 				n.Labels = map[string]string{}
 			}
 			maps.Copy(n.Labels, arrived.labels())
-			arrived.report(n, c.stamp())
+			arrived.report(n, c.store.stamp())
 		})
 	} else {
 		n := &corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: m.Name, Labels: arrived.labels(), Annotations: maps.Clone(m.Annotations), Finalizers: slices.Clone(m.Finalizers)},
 			Spec:       corev1.NodeSpec{ProviderID: m.ProviderID, Taints: slices.Clone(m.Taints)},
 		}
-		arrived.report(n, c.stamp())
-		if _, err := c.create(kindOf(n), n, true); err != nil {
-			delete(c.machines, m.Name)
+		arrived.report(n, c.store.stamp())
+		if _, err := c.store.create(kindOf(n), n, true); err != nil {
+			delete(c.kubelets.machines, m.Name)
 			return err
 		}
 	}
-	c.attachable(arrived)
+	c.controllers.volumes.register(arrived)
 	if m.ReadyAfter > 0 {
-		c.remind(arrived.readyAt, machineReady, m.Name, "")
+		c.timers.remind(arrived.readyAt, machineReady, m.Name, "")
 	} else {
-		c.setNodeReady(m.Name, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status")
+		c.kubelets.setNodeReady(m.Name, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status")
 	}
-	for _, key := range slices.Sorted(maps.Keys(c.onNode[m.Name])) {
-		c.kubeletSees(key, c.onNode[m.Name][key])
+	for _, key := range c.pods.keysOn(m.Name) {
+		c.kubeletSees(key, c.pods.onNode[m.Name][key])
 	}
 	return nil
 }
@@ -119,13 +119,13 @@ func allocatable(capacity corev1.ResourceList) corev1.ResourceList {
 func (c *Cluster) Leave(name string) {
 	c.lock()
 	defer c.mu.Unlock()
-	if c.machines[name] == nil {
+	if c.kubelets.machines[name] == nil {
 		return
 	}
-	delete(c.machines, name)
-	c.lostAt[name] = c.now().Add(orDefault(c.NotReadyAfter, defaultNotReadyAfter))
-	c.remind(c.lostAt[name], machineMissed, name, "")
-	for _, st := range c.onNode[name] {
+	delete(c.kubelets.machines, name)
+	c.controllers.lifecycle.lostAt[name] = c.store.now().Add(orDefault(c.NotReadyAfter, defaultNotReadyAfter))
+	c.timers.remind(c.controllers.lifecycle.lostAt[name], machineMissed, name, "")
+	for _, st := range c.pods.onNode[name] {
 		st.startAt, st.stopAt, st.finishAt = time.Time{}, time.Time{}, time.Time{}
 	}
 }

@@ -41,17 +41,17 @@ const metricsPath = "apis/metrics.k8s.io/v1beta1/nodes"
 func (c *Cluster) Measure(node, cpu string, age time.Duration) {
 	c.lock()
 	defer c.mu.Unlock()
-	if c.metrics.nodes == nil {
-		c.metrics.nodes, c.metrics.state = map[string]nodeUse{}, MetricsServed
+	if c.api.metrics.nodes == nil {
+		c.api.metrics.nodes, c.api.metrics.state = map[string]nodeUse{}, MetricsServed
 	}
-	c.metrics.nodes[node] = nodeUse{cpu, age}
+	c.api.metrics.nodes[node] = nodeUse{cpu, age}
 }
 
 // ServeMetrics has the metrics API behave so. Requests that hang are answered when it does no more.
 func (c *Cluster) ServeMetrics(state MetricsState) {
 	c.lock()
 	defer c.mu.Unlock()
-	m := &c.metrics
+	m := &c.api.metrics
 	if m.hung != nil {
 		close(m.hung)
 		m.hung = nil
@@ -65,33 +65,33 @@ func (c *Cluster) ServeMetrics(state MetricsState) {
 func (c *Cluster) MetricsHang() bool {
 	c.lock()
 	defer c.mu.Unlock()
-	return c.metrics.hung != nil
+	return c.api.metrics.hung != nil
 }
 
 // measured answers a request to the metrics API. The caller holds the lock.
-func (c *Cluster) measured(r *http.Request) (answer, bool) {
+func (m *metrics) measured(r *http.Request, now func() time.Time) (answer, bool) {
 	if strings.Trim(r.URL.Path, "/") != metricsPath {
 		return answer{}, false
 	}
-	switch c.metrics.state {
+	switch m.state {
 	case MetricsHung:
-		return answer{hung: c.metrics.hung}, true
+		return answer{hung: m.hung}, true
 	case MetricsForbidden:
 		return failure(apierrors.NewForbidden(schema.GroupResource{Group: "metrics.k8s.io", Resource: "nodes"}, "", nil)), true
 	case MetricsGone:
 		return failure(errNoSuchPath), true
 	}
 	type object = map[string]any
-	names := make([]string, 0, len(c.metrics.nodes))
-	for name := range c.metrics.nodes {
+	names := make([]string, 0, len(m.nodes))
+	for name := range m.nodes {
 		names = append(names, name)
 	}
 	slices.Sort(names)
 	items := make([]object, 0, len(names))
 	for _, name := range names {
-		use := c.metrics.nodes[name]
+		use := m.nodes[name]
 		items = append(items, object{
-			"metadata": object{"name": name}, "timestamp": c.now().Add(-use.age).Format(time.RFC3339), "window": "15s",
+			"metadata": object{"name": name}, "timestamp": now().Add(-use.age).Format(time.RFC3339), "window": "15s",
 			"usage": object{"cpu": use.cpu, "memory": "1Gi"},
 		})
 	}

@@ -1,57 +1,41 @@
 package kubesim
 
 import (
-	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// observeNode follows a Node's change.
-func (c *Cluster) observeNode(ch change, n *corev1.Node) {
-	if ch.deleted {
-		c.remind(c.now().Add(orDefault(c.OrphanAfter, defaultOrphanAfter)), podsOrphaned, n.Name, "")
-		c.wakeParked()
-		return
-	}
-	c.mark("nodes", n.Name)
-	if ch.before != nil && !placesDiffer(ch.before.obj.(*corev1.Node), n) {
-		return
-	}
-	c.wakeParked()
-	for _, e := range c.tables["daemonsets"].sorted {
-		c.mark("daemonsets", e.key)
-	}
+// nodeLifecycle is the node lifecycle controller: it notices machines that left, and has pods leave nodes.
+type nodeLifecycle struct {
+	store  *store
+	pods   *podIndex
+	timers *timers
+
+	lostAt map[string]time.Time // when a machine that left turns its Node NotReady, by node name
+	expels map[string]bool      // nodes that had a taint which expels when they last changed
 }
 
-// placesDiffer reports whether the scheduler could answer differently for two
-// versions of a Node.
-func placesDiffer(a, b *corev1.Node) bool {
-	return a.Spec.Unschedulable != b.Spec.Unschedulable ||
-		!maps.Equal(a.Labels, b.Labels) ||
-		!equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints) ||
-		!equality.Semantic.DeepEqual(a.Status.Allocatable, b.Status.Allocatable)
-}
-
-// reconcileNode keeps the taints that say what the conditions say, and the
+// reconcile keeps the taints that say what the conditions say, and the
 // readiness of the pods on a node that is silent.
-func (c *Cluster) reconcileNode(e *entry) {
+func (l *nodeLifecycle) reconcile(e *entry) {
 	n := e.obj.(*corev1.Node)
 	want := conditionTaints(n)
 	if !equality.Semantic.DeepEqual(want, n.Spec.Taints) {
-		e = revised(c, e, func(n *corev1.Node) { n.Spec.Taints = want })
+		e = revised(l.store, e, func(n *corev1.Node) { n.Spec.Taints = want })
 		n = e.obj.(*corev1.Node)
 	}
-	c.expel(n)
+	l.expel(n)
 	if nodeReady(n) == corev1.ConditionTrue {
 		return
 	}
-	for _, key := range slices.Sorted(maps.Keys(c.onNode[n.Name])) {
-		if pod := c.entryOf("pods", key); ready(pod.obj.(*corev1.Pod)) {
-			revised(c, pod, func(p *corev1.Pod) {
-				setCondition(p, c.stamp(), corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "NodeNotReady"})
+	for _, key := range l.pods.keysOn(n.Name) {
+		if pod := l.store.entryOf("pods", key); ready(pod.obj.(*corev1.Pod)) {
+			revised(l.store, pod, func(p *corev1.Pod) {
+				setCondition(p, l.store.stamp(), corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "NodeNotReady"})
 			})
 		}
 	}
@@ -113,44 +97,25 @@ func setNodeCondition(n *corev1.Node, now metav1.Time, cond corev1.NodeCondition
 	n.Status.Conditions = append(n.Status.Conditions, cond)
 }
 
-// setNodeReady writes the Ready condition and, as the same hand would, the
-// taints that follow from it.
-func (c *Cluster) setNodeReady(name string, s corev1.ConditionStatus, reason, message string) {
-	e := c.entryOf("nodes", name)
-	if e == nil {
-		return
-	}
-	now := c.stamp()
-	revised(c, e, func(n *corev1.Node) {
-		setNodeCondition(n, now, corev1.NodeCondition{Type: corev1.NodeReady, Status: s, Reason: reason, Message: message})
-		n.Spec.Taints = conditionTaints(n)
-	})
-	if s != corev1.ConditionTrue {
-		return
-	}
-	for _, key := range slices.Sorted(maps.Keys(c.onNode[name])) {
-		pod := c.entryOf("pods", key)
-		if p := pod.obj.(*corev1.Pod); p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil && !ready(p) {
-			revised(c, pod, func(p *corev1.Pod) {
-				setCondition(p, now, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
-			})
-		}
-	}
-}
-
-func (c *Cluster) machineBecomesReady(name string) {
-	c.setNodeReady(name, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status")
-}
-
 // missMachine turns the conditions of a node whose machine left Unknown.
-func (c *Cluster) missMachine(name string) {
-	e := c.entryOf("nodes", name)
-	now := c.stamp()
-	revised(c, e, func(n *corev1.Node) {
+func (l *nodeLifecycle) missMachine(name string) {
+	e := l.store.entryOf("nodes", name)
+	now := l.store.stamp()
+	revised(l.store, e, func(n *corev1.Node) {
 		for _, have := range slices.Clone(n.Status.Conditions) {
 			setNodeCondition(n, now, corev1.NodeCondition{Type: have.Type, Status: corev1.ConditionUnknown,
 				Reason: "NodeStatusUnknown", Message: "Kubelet stopped posting node status."})
 		}
 		n.Spec.Taints = conditionTaints(n)
 	})
+}
+
+// deleteOrphans collects the pods of a node that is gone.
+func (l *nodeLifecycle) deleteOrphans(node string) {
+	for _, key := range l.pods.keysOn(node) {
+		e := l.store.entryOf("pods", key)
+		if len(e.obj.GetFinalizers()) == 0 {
+			l.store.remove(e)
+		}
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -12,51 +11,57 @@ import (
 
 func priorityClass(e *entry) *schedulingv1.PriorityClass { return e.obj.(*schedulingv1.PriorityClass) }
 
-// observeOwnership keeps the index from owners to owned, and notes the UIDs
-// that the garbage collector must look at.
-func (c *Cluster) observeOwnership(ch change) {
+// ownership is the index from owners to what names them.
+type ownership struct {
+	byUID      map[types.UID]*entry
+	dependents map[types.UID][]*entry // present versions of what names an owner, by resource and key
+}
+
+// follow keeps the index up to date. It returns the owners that are gone and have dependents: the garbage collector must look at them.
+func (o *ownership) follow(ch change) (doomed []types.UID) {
 	uid := ch.after.obj.GetUID()
 	if ch.deleted {
-		delete(c.byUID, uid)
+		delete(o.byUID, uid)
 		for _, ref := range ch.before.obj.GetOwnerReferences() {
-			c.disown(ref.UID, ch.before)
+			o.disown(ref.UID, ch.before)
 		}
-		if len(c.dependents[uid]) > 0 {
-			c.doomed = append(c.doomed, uid)
+		if len(o.dependents[uid]) > 0 {
+			return []types.UID{uid}
 		}
-		return
+		return nil
 	}
-	c.byUID[uid] = ch.after
+	o.byUID[uid] = ch.after
 	refs := ch.after.obj.GetOwnerReferences()
 	if ch.before != nil {
 		for _, old := range ch.before.obj.GetOwnerReferences() {
 			if !slices.ContainsFunc(refs, func(r metav1.OwnerReference) bool { return r.UID == old.UID }) {
-				c.disown(old.UID, ch.before)
+				o.disown(old.UID, ch.before)
 			}
 		}
 	}
 	for _, ref := range refs {
-		at, known := slices.BinarySearchFunc(c.dependents[ref.UID], ch.after, byResourceAndKey)
+		at, known := slices.BinarySearchFunc(o.dependents[ref.UID], ch.after, byResourceAndKey)
 		if known {
-			c.dependents[ref.UID][at] = ch.after
+			o.dependents[ref.UID][at] = ch.after
 		} else {
-			c.dependents[ref.UID] = slices.Insert(c.dependents[ref.UID], at, ch.after)
+			o.dependents[ref.UID] = slices.Insert(o.dependents[ref.UID], at, ch.after)
 		}
-		if c.byUID[ref.UID] == nil && ch.before == nil {
-			c.doomed = append(c.doomed, ref.UID)
+		if o.byUID[ref.UID] == nil && ch.before == nil {
+			doomed = append(doomed, ref.UID)
 		}
 	}
+	return doomed
 }
 
 // disown takes an object out of its former owner's list.
-func (c *Cluster) disown(owner types.UID, e *entry) {
-	at, known := slices.BinarySearchFunc(c.dependents[owner], e, byResourceAndKey)
+func (o *ownership) disown(owner types.UID, e *entry) {
+	at, known := slices.BinarySearchFunc(o.dependents[owner], e, byResourceAndKey)
 	if !known {
 		return
 	}
-	c.dependents[owner] = slices.Delete(c.dependents[owner], at, at+1)
-	if len(c.dependents[owner]) == 0 {
-		delete(c.dependents, owner)
+	o.dependents[owner] = slices.Delete(o.dependents[owner], at, at+1)
+	if len(o.dependents[owner]) == 0 {
+		delete(o.dependents, owner)
 	}
 }
 
@@ -69,8 +74,8 @@ func byResourceAndKey(a, b *entry) int {
 
 // owned returns a copy of the list of what names the owner, of one resource or
 // of all for "", in order of resource and key.
-func (c *Cluster) owned(owner types.UID, resource string) []*entry {
-	all := c.dependents[owner]
+func (o *ownership) owned(owner types.UID, resource string) []*entry {
+	all := o.dependents[owner]
 	found := make([]*entry, 0, len(all))
 	for _, e := range all {
 		if resource == "" || e.kind.home == resource {
@@ -80,70 +85,10 @@ func (c *Cluster) owned(owner types.UID, resource string) []*entry {
 	return found
 }
 
-// collectGarbage deletes what the last owner of is gone. A dependent with
-// another owner left only loses the reference. Foreground deletion is treated
-// as background deletion. Nothing is while
-// it stands still.
-func (c *Cluster) collectGarbage() {
-	for len(c.doomed) > 0 && !c.leavesGarbage {
-		gone := c.doomed[0]
-		c.doomed = c.doomed[1:]
-		for _, e := range c.owned(gone, "") {
-			left := slices.DeleteFunc(slices.Clone(e.obj.GetOwnerReferences()), func(r metav1.OwnerReference) bool { return c.byUID[r.UID] == nil })
-			if len(left) > 0 {
-				revised(c, e, func(o object) { o.SetOwnerReferences(left) })
-			} else if e.obj.GetDeletionTimestamp() == nil {
-				_, _ = c.delete(e, &metav1.DeleteOptions{}) // no preconditions, so nothing to refuse
-			}
-		}
-	}
-}
-
-// HoldGarbage has the garbage collector stand still, as it does while it cannot find out which kinds there are, or go on.
-func (c *Cluster) HoldGarbage(held bool) {
-	c.lock()
-	defer c.mu.Unlock()
-	c.leavesGarbage = held
-}
-
 // orphan makes the dependents of an object independent of it.
-func (c *Cluster) orphan(owner types.UID) {
-	for _, e := range c.owned(owner, "") {
+func (s *store) orphan(owner types.UID) {
+	for _, e := range s.owners.owned(owner, "") {
 		left := slices.DeleteFunc(slices.Clone(e.obj.GetOwnerReferences()), func(r metav1.OwnerReference) bool { return r.UID == owner })
-		revised(c, e, func(o object) { o.SetOwnerReferences(left) })
+		revised(s, e, func(o object) { o.SetOwnerReferences(left) })
 	}
-}
-
-// markOwner has the controller of an object look at its owner.
-func (c *Cluster) markOwner(obj object) {
-	if ref := metav1.GetControllerOf(obj); ref != nil {
-		if owner := c.byUID[ref.UID]; owner != nil {
-			c.mark(owner.kind.home, owner.key)
-		}
-	}
-}
-
-// reconcileNamespace empties a namespace under deletion, then lets it go.
-func (c *Cluster) reconcileNamespace(e *entry) {
-	if e.obj.GetDeletionTimestamp() == nil {
-		return
-	}
-	ns := e.obj.GetName()
-	empty := true
-	for _, k := range kinds {
-		if !k.namespaced || k.stored != nil {
-			continue
-		}
-		for _, content := range slices.Clone(c.table(k).inNamespace(ns)) {
-			empty = false
-			if content.obj.GetDeletionTimestamp() == nil {
-				_, _ = c.delete(content, &metav1.DeleteOptions{})
-			}
-		}
-	}
-	if !empty {
-		c.mark("namespaces", e.key)
-		return
-	}
-	revised(c, e, func(n *corev1.Namespace) { n.Spec.Finalizers = nil })
 }

@@ -14,8 +14,8 @@ import (
 
 // servePatch applies a JSON patch, a merge patch or a strategic merge patch. A
 // patch that names a resourceVersion or a uid is a precondition on it.
-func (c *Cluster) servePatch(q *call) (answer, error) {
-	old, err := c.find(q)
+func (s *apiServer) servePatch(q *call) (answer, error) {
+	old, err := s.find(q)
 	if err != nil {
 		return answer{}, err
 	}
@@ -31,7 +31,7 @@ func (c *Cluster) servePatch(q *call) (answer, error) {
 	if obj.GetName() != q.name {
 		return answer{}, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", obj.GetName(), q.name))
 	}
-	return c.serveNewVersion(q, old, obj)
+	return s.serveNewVersion(q, old, obj)
 }
 
 func (q *call) applyPatch(original []byte) ([]byte, error) {

@@ -1,6 +1,7 @@
 package kubesim
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -23,124 +24,30 @@ type podState struct {
 	expelAt  time.Time // by taints of its node
 }
 
-// observePod follows a pod's change: who is to look at it, and when its
-// kubelet is to act.
-func (c *Cluster) observePod(ch change, pod *corev1.Pod) {
-	k := ch.after.key
-	c.markOwner(pod)
-	c.markBudgets(pod)
-	if ch.before != nil {
-		c.markBudgets(ch.before.obj.(*corev1.Pod))
-	}
-	st := c.pods[k]
-	if ch.deleted {
-		if st != nil {
-			c.tallyLoss(st.pod)
-		}
-		delete(c.pods, k)
-		c.offNode(pod.Spec.NodeName, k)
-		delete(c.trying, k)
-		delete(c.parked, k)
-		delete(c.reserved, k)
-		c.markAttachments(pod)
-		c.markResourceClaims(pod)
-		c.wakeParked()
-		return
-	}
-	if st == nil {
-		st = &podState{uid: pod.UID, born: ch.after.rv, asks: demandOf(pod)}
-		c.pods[k] = st
-		c.markParts(k, pod)
-	}
-	was := st.pod
-	st.pod = pod
-	if pod.Spec.NodeName == "" {
-		c.observeUnplaced(k, was, pod)
-		return
-	}
-	if was == nil || was.Spec.NodeName == "" {
-		c.onto(pod.Spec.NodeName, k, st)
-		delete(c.trying, k)
-		delete(c.parked, k)
-		delete(c.reserved, k)
-		c.markAttachments(pod)
-		c.wakeAffine()
-	}
-	if finished(pod) && (was == nil || !finished(was)) {
-		c.markAttachments(pod)
-		c.markResourceClaims(pod)
-		c.wakeParked()
-	}
-	c.kubeletSees(k, st)
+// podIndex is what the cluster remembers of pods.
+type podIndex struct {
+	byKey  map[string]*podState
+	onNode map[string]map[string]*podState // by node name and pod key
 }
 
-// observeUnplaced has the scheduler look at a pod that is new or whose spec
-// changed, and forget one that is going.
-func (c *Cluster) observeUnplaced(key string, was, pod *corev1.Pod) {
-	if pod.Spec.SchedulerName != corev1.DefaultSchedulerName || pod.DeletionTimestamp != nil || finished(pod) {
-		delete(c.trying, key)
-		delete(c.parked, key)
-		delete(c.reserved, key)
-		return
-	}
-	if was == nil || was.Generation != pod.Generation {
-		c.trying[key] = struct{}{}
-		delete(c.parked, key)
-	}
-}
-
-// markParts has what belongs to a new pod made: the claims of its generic
-// ephemeral volumes.
-func (c *Cluster) markParts(key string, pod *corev1.Pod) {
-	if len(pod.Spec.ResourceClaims) > 0 || slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil }) {
-		c.mark("pods", key)
-	}
-}
-
-// markAttachments has the volumes of a pod's node attached or detached.
-func (c *Cluster) markAttachments(pod *corev1.Pod) {
-	if pod.Spec.NodeName != "" && len(claimsOf(pod)) > 0 {
-		c.attaching[pod.Spec.NodeName] = struct{}{}
-	}
-}
-
-func (c *Cluster) onto(node, key string, st *podState) {
-	m := c.onNode[node]
+func (p *podIndex) onto(node, key string, st *podState) {
+	m := p.onNode[node]
 	if m == nil {
 		m = map[string]*podState{}
-		c.onNode[node] = m
+		p.onNode[node] = m
 	}
 	m[key] = st
-	if c.entryOf("nodes", node) == nil {
-		c.remind(c.now().Add(orDefault(c.OrphanAfter, defaultOrphanAfter)), podsOrphaned, node, "")
+}
+
+func (p *podIndex) offNode(node, key string) {
+	delete(p.onNode[node], key)
+	if len(p.onNode[node]) == 0 {
+		delete(p.onNode, node)
 	}
 }
 
-func (c *Cluster) offNode(node, key string) {
-	delete(c.onNode[node], key)
-	if len(c.onNode[node]) == 0 {
-		delete(c.onNode, node)
-	}
-}
-
-// wakeParked has the scheduler look at every unplaced pod again.
-func (c *Cluster) wakeParked() {
-	for k := range c.parked {
-		c.trying[k] = struct{}{}
-	}
-	clear(c.parked)
-}
-
-// wakeAffine has the scheduler look again at the pods that want to be near
-// another, or spread with others: only those can a placed pod help.
-func (c *Cluster) wakeAffine() {
-	for k := range c.parked {
-		if c.pods[k].asks.relative {
-			c.trying[k] = struct{}{}
-			delete(c.parked, k)
-		}
-	}
-}
+// keysOn returns the keys of the pods that a node holds, in order.
+func (p *podIndex) keysOn(node string) []string { return slices.Sorted(maps.Keys(p.onNode[node])) }
 
 // finished reports whether all containers of a pod have exited for good.
 func finished(pod *corev1.Pod) bool {

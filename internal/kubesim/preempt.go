@@ -37,13 +37,13 @@ func (p *pass) preempt(f *fit) {
 		p.nominateTo(f.st, nil)
 		return
 	}
-	now := p.stamp()
+	now := p.scheduler.store.stamp()
 	for _, st := range best.victims {
-		e := revised(p.Cluster, p.entryOf("pods", keyOf(st.pod)), func(v *corev1.Pod) {
+		e := revised(p.scheduler.store, p.scheduler.store.entryOf("pods", keyOf(st.pod)), func(v *corev1.Pod) {
 			setCondition(v, now, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
 				Reason: corev1.PodReasonPreemptionByScheduler, Message: "default-scheduler: preempting to accommodate a higher priority pod"})
 		})
-		_, _ = p.delete(e, &metav1.DeleteOptions{}) // no preconditions, so nothing to refuse
+		_, _ = p.scheduler.store.delete(e, &metav1.DeleteOptions{}) // no preconditions, so nothing to refuse
 	}
 	for _, st := range slices.Clone(best.room.nominated) {
 		if priority(st.pod) < priority(pod) {
@@ -63,7 +63,8 @@ func (p *pass) nominateTo(st *podState, to *room) {
 		p.nominated, p.repelling = true, p.repelling || st.asks.repels
 	}
 	if st.pod.Status.NominatedNodeName != name {
-		revised(p.Cluster, p.entryOf("pods", keyOf(st.pod)), func(pod *corev1.Pod) { pod.Status.NominatedNodeName = name })
+		s := p.scheduler.store
+		revised(s, s.entryOf("pods", keyOf(st.pod)), func(pod *corev1.Pod) { pod.Status.NominatedNodeName = name })
 	}
 }
 
@@ -163,7 +164,7 @@ func (p *pass) insteadOf(r, other *room, f *fit) []string {
 	if f.relations != nil {
 		rooms := slices.Clone(p.rooms)
 		rooms[slices.Index(rooms, r)] = other
-		what.relations = p.relationsOf(f.st.pod, rooms, f)
+		what.relations = relationsOf(p.scheduler.store, f.st.pod, rooms, f)
 	}
 	return what.refusals(other)
 }
@@ -174,7 +175,7 @@ func (p *pass) overspenders(pods []*podState) map[*podState]bool {
 	spent := map[string]int32{}
 	over := map[*podState]bool{}
 	for _, st := range pods {
-		for _, e := range p.budgetsOver(st.pod) {
+		for _, e := range budgetsOver(p.scheduler.store, st.pod) {
 			if spent[e.key]++; spent[e.key] > e.obj.(*policyv1.PodDisruptionBudget).Status.DisruptionsAllowed {
 				over[st] = true
 			}
@@ -205,7 +206,7 @@ func (c *preemption) cheaper(o *preemption) bool {
 // nominate gives the rooms the pods that displaced others there, for everything
 // of no higher priority to stand back.
 func (p *pass) nominate() {
-	for _, st := range p.pods {
+	for _, st := range p.scheduler.pods.byKey {
 		if st.pod.Status.NominatedNodeName == "" || st.pod.Spec.NodeName != "" || st.pod.DeletionTimestamp != nil {
 			continue
 		}

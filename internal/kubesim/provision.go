@@ -20,44 +20,51 @@ const (
 
 const defaultProvision = 3 * time.Second
 
-// observeVolumes has the controllers of volumes, and the scheduler, look at
-// what a change concerns.
-func (c *Cluster) observeVolumes(ch change) {
+// volumes are the controllers of persistent volumes: they bind claims, make and delete volumes, attach and detach them.
+type volumes struct {
+	store  *store
+	pods   *podIndex
+	timers *timers
+	work   workQueue
+
+	provisionAt map[string]time.Time // when a claim gets the volume that is being made for it, by claim key
+	attaching   map[string]struct{}  // nodes whose attached volumes may differ from those of their pods
+}
+
+func newVolumes(s *store, pods *podIndex, t *timers, work workQueue) *volumes {
+	return &volumes{store: s, pods: pods, timers: t, work: work, provisionAt: map[string]time.Time{}, attaching: map[string]struct{}{}}
+}
+
+// observe has the controllers look at what a change concerns.
+func (vs *volumes) observe(ch change) {
 	switch obj := ch.after.obj.(type) {
 	case *corev1.PersistentVolumeClaim:
-		c.mark("persistentvolumeclaims", ch.after.key)
+		vs.work.mark("persistentvolumeclaims", ch.after.key)
 		if ch.deleted && obj.Spec.VolumeName != "" {
-			c.mark("persistentvolumes", obj.Spec.VolumeName)
+			vs.work.mark("persistentvolumes", obj.Spec.VolumeName)
 		}
 	case *corev1.PersistentVolume:
-		c.mark("persistentvolumes", ch.after.key)
+		vs.work.mark("persistentvolumes", ch.after.key)
 		if ref := obj.Spec.ClaimRef; ref != nil {
-			c.mark("persistentvolumeclaims", key(ref.Namespace, ref.Name))
+			vs.work.mark("persistentvolumeclaims", key(ref.Namespace, ref.Name))
 		} else {
-			c.markUnboundClaims()
+			vs.markUnboundClaims()
 		}
 	case *storagev1.StorageClass:
-		c.markUnboundClaims()
+		vs.markUnboundClaims()
 	}
-	c.wakeParked()
 }
 
-func (c *Cluster) markUnboundClaims() {
-	for _, e := range c.tables["persistentvolumeclaims"].sorted {
+func (vs *volumes) markUnboundClaims() {
+	for _, e := range vs.store.tables["persistentvolumeclaims"].sorted {
 		if e.obj.(*corev1.PersistentVolumeClaim).Status.Phase == corev1.ClaimPending {
-			c.mark("persistentvolumeclaims", e.key)
+			vs.work.mark("persistentvolumeclaims", e.key)
 		}
 	}
 }
 
-// reconcilePod creates the claims of a pod's generic ephemeral volumes, and those
-// of its devices that have templates.
-func (c *Cluster) reconcilePod(e *entry) {
-	pod := e.obj.(*corev1.Pod)
-	if pod.DeletionTimestamp != nil || finished(pod) {
-		return
-	}
-	c.makeClaims(e)
+// makeClaims creates the claims of a pod's generic ephemeral volumes.
+func (vs *volumes) makeClaims(pod *corev1.Pod) {
 	for _, v := range pod.Spec.Volumes {
 		if v.Ephemeral == nil || v.Ephemeral.VolumeClaimTemplate == nil {
 			continue
@@ -66,57 +73,57 @@ func (c *Cluster) reconcilePod(e *entry) {
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: *t.ObjectMeta.DeepCopy(), Spec: *t.Spec.DeepCopy()}
 		claim.Namespace, claim.Name = pod.Namespace, pod.Name+"-"+v.Name
 		claim.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(pod, corev1.SchemeGroupVersion.WithKind("Pod"))}
-		if c.entryOf("persistentvolumeclaims", keyOf(claim)) == nil {
-			_, _ = c.create(kindOf(claim), claim, false) // refused in a namespace that is going, as the pod will be
+		if vs.store.entryOf("persistentvolumeclaims", keyOf(claim)) == nil {
+			_, _ = vs.store.create(kindOf(claim), claim, false) // refused in a namespace that is going, as the pod will be
 		}
 	}
 }
 
-// reconcileClaim binds a claim to its volume, or plans to make one.
-func (c *Cluster) reconcileClaim(e *entry) {
+// reconcileClaim binds a claim to its volume, or plans to make one, which takes so long.
+func (vs *volumes) reconcileClaim(e *entry, takes time.Duration) {
 	claim := e.obj.(*corev1.PersistentVolumeClaim)
 	if claim.DeletionTimestamp != nil {
 		return
 	}
 	if claim.Spec.VolumeName != "" {
-		v := c.entryOf("persistentvolumes", claim.Spec.VolumeName)
+		v := vs.store.entryOf("persistentvolumes", claim.Spec.VolumeName)
 		switch {
 		case v != nil:
-			c.tie(e, v)
+			vs.tie(e, v)
 		case claim.Status.Phase == corev1.ClaimBound:
-			revised(c, e, func(claim *corev1.PersistentVolumeClaim) { claim.Status.Phase = corev1.ClaimLost })
+			revised(vs.store, e, func(claim *corev1.PersistentVolumeClaim) { claim.Status.Phase = corev1.ClaimLost })
 		}
 		return
 	}
-	class := c.classOf(claim)
+	class := vs.classOf(claim)
 	delayed := class != nil && waits(class)
 	if !delayed {
-		if v := c.matching(claim, nil, false); v != nil {
-			c.tie(e, c.entryOf("persistentvolumes", v.Name))
+		if v := vs.matching(claim, nil, false); v != nil {
+			vs.tie(e, vs.store.entryOf("persistentvolumes", v.Name))
 			return
 		}
 	}
 	if class == nil || class.Provisioner == noProvisioner || delayed && claim.Annotations[selectedNode] == "" {
 		return
 	}
-	if _, planned := c.provisionAt[e.key]; !planned {
-		at := c.now().Add(orDefault(c.Provision, defaultProvision))
-		c.provisionAt[e.key] = at
-		c.remind(at, claimProvisions, e.key, claim.UID)
+	if _, planned := vs.provisionAt[e.key]; !planned {
+		at := vs.store.now().Add(takes)
+		vs.provisionAt[e.key] = at
+		vs.timers.remind(at, claimProvisions, e.key, claim.UID)
 	}
 }
 
 // tie binds a claim and a volume to each other, unless another claim has it.
-func (c *Cluster) tie(e, v *entry) {
+func (vs *volumes) tie(e, v *entry) {
 	claim := e.obj.(*corev1.PersistentVolumeClaim)
 	if ref := v.obj.(*corev1.PersistentVolume).Spec.ClaimRef; ref != nil && (ref.Namespace != claim.Namespace || ref.Name != claim.Name || ref.UID != "" && ref.UID != claim.UID) {
 		return
 	}
-	revised(c, v, func(v *corev1.PersistentVolume) {
+	revised(vs.store, v, func(v *corev1.PersistentVolume) {
 		v.Spec.ClaimRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID}
 		v.Status.Phase = corev1.VolumeBound
 	})
-	revised(c, e, func(claim *corev1.PersistentVolumeClaim) {
+	revised(vs.store, e, func(claim *corev1.PersistentVolumeClaim) {
 		volume := v.obj.(*corev1.PersistentVolume)
 		claim.Spec.VolumeName = volume.Name
 		claim.Status.Phase, claim.Status.AccessModes, claim.Status.Capacity = corev1.ClaimBound, volume.Spec.AccessModes, volume.Spec.Capacity
@@ -129,17 +136,17 @@ func (c *Cluster) tie(e, v *entry) {
 
 // provision makes the volume of a claim: near the node that the scheduler
 // selected, or in one of the zones that the class allows.
-func (c *Cluster) provision(key string) {
-	delete(c.provisionAt, key)
-	e := c.entryOf("persistentvolumeclaims", key)
+func (vs *volumes) provision(key string) {
+	delete(vs.provisionAt, key)
+	e := vs.store.entryOf("persistentvolumeclaims", key)
 	claim := e.obj.(*corev1.PersistentVolumeClaim)
-	class := c.classOf(claim)
+	class := vs.classOf(claim)
 	if class == nil || claim.DeletionTimestamp != nil || claim.Spec.VolumeName != "" {
 		return
 	}
-	node := c.provisionNear(claim, class)
+	node := vs.provisionNear(claim, class)
 	if node == nil {
-		c.unselect(e)
+		vs.unselect(e)
 		return
 	}
 	v := &corev1.PersistentVolume{
@@ -157,19 +164,19 @@ func (c *Cluster) provision(key string) {
 	if where := allowedTopology(class, node); where[0].Key != "" {
 		v.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: where}}}}
 	}
-	made, err := c.create(kindOf(v), v, true)
+	made, err := vs.store.create(kindOf(v), v, true)
 	if err != nil {
 		return // the volume is there: the claim's next turn ties them
 	}
-	c.tie(e, made)
+	vs.tie(e, made)
 }
 
 // provisionNear returns the node a volume is made for. For a claim that waits
 // for no pod it stands for a zone that the class allows, drawn from the seed;
 // a class that leaves it open has one of the zones there are nodes in.
-func (c *Cluster) provisionNear(claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass) *corev1.Node {
+func (vs *volumes) provisionNear(claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass) *corev1.Node {
 	if name := claim.Annotations[selectedNode]; name != "" {
-		if e := c.entryOf("nodes", name); e != nil && len(allowedTopology(class, e.obj.(*corev1.Node))) > 0 {
+		if e := vs.store.entryOf("nodes", name); e != nil && len(allowedTopology(class, e.obj.(*corev1.Node))) > 0 {
 			return e.obj.(*corev1.Node)
 		}
 		return nil
@@ -183,7 +190,7 @@ func (c *Cluster) provisionNear(claim *corev1.PersistentVolumeClaim, class *stor
 		}
 	}
 	if len(class.AllowedTopologies) == 0 {
-		for _, e := range c.tables["nodes"].sorted {
+		for _, e := range vs.store.tables["nodes"].sorted {
 			if zone := e.obj.GetLabels()[corev1.LabelTopologyZone]; zone != "" {
 				places = append(places, map[string]string{corev1.LabelTopologyZone: zone})
 			}
@@ -192,32 +199,32 @@ func (c *Cluster) provisionNear(claim *corev1.PersistentVolumeClaim, class *stor
 	if len(places) == 0 {
 		return &corev1.Node{}
 	}
-	labels := places[hash(c.Seed, "zone", keyOf(claim))%uint64(len(places))]
+	labels := places[hash(vs.store.seed, "zone", keyOf(claim))%uint64(len(places))]
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: labels}}
 }
 
 // unselect gives a claim whose node cannot have its volume back to the scheduler.
-func (c *Cluster) unselect(e *entry) {
-	revised(c, e, func(claim *corev1.PersistentVolumeClaim) { delete(claim.Annotations, selectedNode) })
+func (vs *volumes) unselect(e *entry) {
+	revised(vs.store, e, func(claim *corev1.PersistentVolumeClaim) { delete(claim.Annotations, selectedNode) })
 }
 
 // reconcileVolume keeps the phase of a volume, and deletes one that was made
 // for a claim that is gone.
-func (c *Cluster) reconcileVolume(e *entry) {
+func (vs *volumes) reconcileVolume(e *entry) {
 	v := e.obj.(*corev1.PersistentVolume)
 	ref := v.Spec.ClaimRef
 	phase := corev1.VolumeAvailable
 	if ref != nil && ref.UID != "" {
 		phase = corev1.VolumeBound
-		if claim := c.entryOf("persistentvolumeclaims", key(ref.Namespace, ref.Name)); claim == nil || claim.obj.GetUID() != ref.UID {
+		if claim := vs.store.entryOf("persistentvolumeclaims", key(ref.Namespace, ref.Name)); claim == nil || claim.obj.GetUID() != ref.UID {
 			phase = corev1.VolumeReleased
 		}
 	}
 	if phase == corev1.VolumeReleased && v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete && v.DeletionTimestamp == nil {
-		_, _ = c.delete(e, &metav1.DeleteOptions{})
+		_, _ = vs.store.delete(e, &metav1.DeleteOptions{})
 		return
 	}
-	revised(c, e, func(v *corev1.PersistentVolume) { v.Status.Phase = phase })
+	revised(vs.store, e, func(v *corev1.PersistentVolume) { v.Status.Phase = phase })
 }
 
 // cutKey is the inverse of key.

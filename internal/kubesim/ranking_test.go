@@ -24,9 +24,9 @@ func TestWhatRoomsAnsweredIsWhatTheyAnswer(t *testing.T) {
 			if some("taint", "no", "no", "yes", "soft") == "yes" {
 				n.Spec.Taints = []corev1.Taint{{Key: "t", Effect: corev1.TaintEffectNoSchedule}}
 			}
-			c.born(n)
+			c.store.born(n)
 		}
-		p := &pass{Cluster: c, rooms: c.rooms()}
+		p := &pass{scheduler: c.scheduler, rooms: c.scheduler.rooms()}
 		for i := range rapid.IntRange(1, 25).Draw(t, "pods") {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("p", i), Namespace: "default"}}
 			kind := some("kind", "small", "small", "large", "zone", "port", "tolerant")
@@ -43,8 +43,8 @@ func TestWhatRoomsAnsweredIsWhatTheyAnswer(t *testing.T) {
 			case "tolerant":
 				pod.Spec.Tolerations = []corev1.Toleration{{Key: "t", Operator: corev1.TolerationOpExists}}
 			}
-			c.born(pod)
-			st := c.pods["default/"+pod.Name]
+			c.store.born(pod)
+			st := c.pods.byKey["default/"+pod.Name]
 			f, _ := p.question(st)
 			known := p.ranked
 			room, why := p.choose(f)

@@ -8,8 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-func (c *Cluster) find(q *call) (*entry, error) {
-	e := c.table(q.kind).byKey[key(q.namespace, q.name)]
+func (s *apiServer) find(q *call) (*entry, error) {
+	e := s.store.table(q.kind).byKey[key(q.namespace, q.name)]
 	if e == nil {
 		return nil, apierrors.NewNotFound(q.kind.groupResource(), q.name)
 	}
@@ -17,18 +17,18 @@ func (c *Cluster) find(q *call) (*entry, error) {
 }
 
 // target returns the object that a call names, nil if there is none.
-func (c *Cluster) target(q *call) object {
+func (s *apiServer) target(q *call) object {
 	if q.name == "" || !q.mutates() {
 		return nil
 	}
-	if e, err := c.find(q); err == nil {
+	if e, err := s.find(q); err == nil {
 		return e.obj
 	}
 	return nil
 }
 
-func (c *Cluster) serveGet(q *call) (answer, error) {
-	e, err := c.find(q)
+func (s *apiServer) serveGet(q *call) (answer, error) {
+	e, err := s.find(q)
 	if err != nil {
 		return answer{}, err
 	}
@@ -38,7 +38,7 @@ func (c *Cluster) serveGet(q *call) (answer, error) {
 // serveList answers from the present state whatever resourceVersion is asked
 // for. A continue token is the key of the last item it follows: pages are not
 // one consistent snapshot.
-func (c *Cluster) serveList(q *call) (answer, error) {
+func (s *apiServer) serveList(q *call) (answer, error) {
 	sel, err := parseSelection(q)
 	if err != nil {
 		return answer{}, err
@@ -54,7 +54,7 @@ func (c *Cluster) serveList(q *call) (answer, error) {
 	size := 0
 	var found []*entry
 	more := ""
-	for _, e := range c.table(q.kind).inNamespace(q.namespace) {
+	for _, e := range s.store.table(q.kind).inNamespace(q.namespace) {
 		if len(after) > 0 && e.key <= string(after) || !sel.matches(e) {
 			continue
 		}
@@ -67,7 +67,7 @@ func (c *Cluster) serveList(q *call) (answer, error) {
 	}
 	b := make([]byte, 0, size+256)
 	b = append(b, `{"kind":"`+q.kind.name+`List","apiVersion":"`+q.kind.apiVersion()+`","metadata":{"resourceVersion":"`...)
-	b = strconv.AppendUint(b, c.rv, 10)
+	b = strconv.AppendUint(b, s.store.rv, 10)
 	b = append(b, '"')
 	if more != "" {
 		b = append(b, `,"continue":"`+more+`"`...)

@@ -38,7 +38,7 @@ type term struct {
 	alone bool
 }
 
-func (c *Cluster) relationsOf(pod *corev1.Pod, rooms []*room, f *fit) *relations {
+func relationsOf(s *store, pod *corev1.Pod, rooms []*room, f *fit) *relations {
 	rel := &relations{repelled: map[domain]bool{}}
 	for _, t := range pod.Spec.TopologySpreadConstraints {
 		if t.WhenUnsatisfiable == corev1.DoNotSchedule {
@@ -47,12 +47,12 @@ func (c *Cluster) relationsOf(pod *corev1.Pod, rooms []*room, f *fit) *relations
 	}
 	if a := pod.Spec.Affinity; a != nil && a.PodAffinity != nil {
 		for _, t := range a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-			rel.near = append(rel.near, c.termOf(pod, t, rooms))
+			rel.near = append(rel.near, termOf(s, pod, t, rooms))
 		}
 	}
 	if a := pod.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
 		for _, t := range a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-			rel.apart = append(rel.apart, c.termOf(pod, t, rooms))
+			rel.apart = append(rel.apart, termOf(s, pod, t, rooms))
 		}
 	}
 	for _, r := range rooms {
@@ -61,7 +61,7 @@ func (c *Cluster) relationsOf(pod *corev1.Pod, rooms []*room, f *fit) *relations
 				continue
 			}
 			for _, t := range st.pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-				if v, ok := r.node.Labels[t.TopologyKey]; ok && c.matchesTerm(t, st.pod, pod) {
+				if v, ok := r.node.Labels[t.TopologyKey]; ok && matchesTerm(s, t, st.pod, pod) {
 					rel.repelled[domain{t.TopologyKey, v}] = true
 				}
 			}
@@ -112,24 +112,24 @@ func spreadOf(pod *corev1.Pod, t corev1.TopologySpreadConstraint, rooms []*room,
 	return s
 }
 
-func (c *Cluster) termOf(pod *corev1.Pod, t corev1.PodAffinityTerm, rooms []*room) term {
+func termOf(s *store, pod *corev1.Pod, t corev1.PodAffinityTerm, rooms []*room) term {
 	out := term{key: t.TopologyKey, found: map[string]bool{}}
 	for _, r := range rooms {
 		value, ok := r.node.Labels[t.TopologyKey]
 		if !ok || out.found[value] {
 			continue
 		}
-		if slices.ContainsFunc(r.pods, func(st *podState) bool { return c.matchesTerm(t, pod, st.pod) }) {
+		if slices.ContainsFunc(r.pods, func(st *podState) bool { return matchesTerm(s, t, pod, st.pod) }) {
 			out.found[value] = true
 		}
 	}
-	out.alone = len(out.found) == 0 && c.matchesTerm(t, pod, pod)
+	out.alone = len(out.found) == 0 && matchesTerm(s, t, pod, pod)
 	return out
 }
 
 // matchesTerm reports whether a term of holder is about the other pod.
-func (c *Cluster) matchesTerm(t corev1.PodAffinityTerm, holder, other *corev1.Pod) bool {
-	if !c.inTermNamespaces(t, holder, other) {
+func matchesTerm(s *store, t corev1.PodAffinityTerm, holder, other *corev1.Pod) bool {
+	if !inTermNamespaces(s, t, holder, other) {
 		return false
 	}
 	sel := selectorOf(t.LabelSelector)
@@ -141,7 +141,7 @@ func (c *Cluster) matchesTerm(t corev1.PodAffinityTerm, holder, other *corev1.Po
 	return sel.Matches(labels.Set(other.Labels))
 }
 
-func (c *Cluster) inTermNamespaces(t corev1.PodAffinityTerm, holder, other *corev1.Pod) bool {
+func inTermNamespaces(s *store, t corev1.PodAffinityTerm, holder, other *corev1.Pod) bool {
 	if len(t.Namespaces) == 0 && t.NamespaceSelector == nil {
 		return holder.Namespace == other.Namespace
 	}
@@ -151,7 +151,7 @@ func (c *Cluster) inTermNamespaces(t corev1.PodAffinityTerm, holder, other *core
 	if t.NamespaceSelector == nil {
 		return false
 	}
-	ns := c.entryOf("namespaces", other.Namespace)
+	ns := s.entryOf("namespaces", other.Namespace)
 	return ns != nil && selectorOf(t.NamespaceSelector).Matches(labels.Set(ns.obj.GetLabels()))
 }
 

@@ -31,15 +31,15 @@ type Request struct {
 func (c *Cluster) Log() []Request {
 	c.lock()
 	defer c.mu.Unlock()
-	return slices.Clip(c.log)
+	return slices.Clip(c.api.log)
 }
 
 // record notes a mutating call and passes its answer on.
-func (c *Cluster) record(q *call, before object, a answer) answer {
+func (s *apiServer) record(q *call, before object, a answer) answer {
 	if q.mutates() {
-		c.log = append(c.log, Request{
-			Time: c.now(), Verb: q.verb, Resource: q.kind.resource, Subresource: q.subresource, Namespace: q.namespace, Name: q.name,
-			Code: a.code, Agent: q.agent, DryRun: q.dryRun(), ResourceVersion: c.rv, Before: before, After: c.target(q),
+		s.log = append(s.log, Request{
+			Time: s.store.now(), Verb: q.verb, Resource: q.kind.resource, Subresource: q.subresource, Namespace: q.namespace, Name: q.name,
+			Code: a.code, Agent: q.agent, DryRun: q.dryRun(), ResourceVersion: s.store.rv, Before: before, After: s.target(q),
 		})
 	}
 	return a

@@ -9,20 +9,20 @@ import (
 
 // reserve has a pod wait on its node for volumes that are still to be made, or
 // binds it when there are none.
-func (c *Cluster) reserve(key string, f *fit, node *corev1.Node) {
-	c.giveDevices(f, node)
+func (s *scheduler) reserve(key string, f *fit, node *corev1.Node) {
+	s.devices.giveDevices(f, node)
 	waiting := false
 	for _, m := range f.mounts {
 		if m.volume != nil {
 			continue
 		}
-		claim := c.entryOf("persistentvolumeclaims", keyOf(m.claim))
-		if v := c.volumeFor(m, node); v != nil {
-			c.tie(claim, c.entryOf("persistentvolumes", v.Name))
+		claim := s.store.entryOf("persistentvolumeclaims", keyOf(m.claim))
+		if v := s.volumes.volumeFor(m, node); v != nil {
+			s.volumes.tie(claim, s.store.entryOf("persistentvolumes", v.Name))
 			continue
 		}
 		waiting = true
-		revised(c, claim, func(claim *corev1.PersistentVolumeClaim) {
+		revised(s.store, claim, func(claim *corev1.PersistentVolumeClaim) {
 			if claim.Annotations == nil {
 				claim.Annotations = map[string]string{}
 			}
@@ -30,26 +30,26 @@ func (c *Cluster) reserve(key string, f *fit, node *corev1.Node) {
 		})
 	}
 	if waiting {
-		c.reserved[key] = node.Name
+		s.reserved[key] = node.Name
 		return
 	}
-	c.bind(c.entryOf("pods", key), node.Name)
+	bind(s.store, s.store.entryOf("pods", key), node.Name)
 }
 
 // bindReserved binds the pods whose volumes have come, and has the scheduler
 // look again at those whose node has gone or whose claims were taken away.
-func (c *Cluster) bindReserved() {
-	for _, k := range slices.Sorted(maps.Keys(c.reserved)) {
-		node := c.entryOf("nodes", c.reserved[k])
-		mounts, why := c.mountsOf(c.pods[k])
+func (s *scheduler) bindReserved() {
+	for _, k := range slices.Sorted(maps.Keys(s.reserved)) {
+		node := s.store.entryOf("nodes", s.reserved[k])
+		mounts, why := s.volumes.mountsOf(s.pods.byKey[k])
 		if node == nil || why != "" {
-			delete(c.reserved, k)
+			delete(s.reserved, k)
 			for _, m := range mounts {
 				if m.volume == nil {
-					c.unselect(c.entryOf("persistentvolumeclaims", keyOf(m.claim)))
+					s.volumes.unselect(s.store.entryOf("persistentvolumeclaims", keyOf(m.claim)))
 				}
 			}
-			c.trying[k] = struct{}{}
+			s.trying[k] = struct{}{}
 			continue
 		}
 		open := false
@@ -57,14 +57,14 @@ func (c *Cluster) bindReserved() {
 			if m.volume == nil {
 				open = true
 				if m.claim.Annotations[selectedNode] == "" { // the provisioner gave it back
-					delete(c.reserved, k)
-					c.trying[k] = struct{}{}
+					delete(s.reserved, k)
+					s.trying[k] = struct{}{}
 				}
 			}
 		}
 		if !open {
-			delete(c.reserved, k)
-			c.bind(c.entryOf("pods", k), node.obj.GetName())
+			delete(s.reserved, k)
+			bind(s.store, s.store.entryOf("pods", k), node.obj.GetName())
 		}
 	}
 }

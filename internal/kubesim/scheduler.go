@@ -11,38 +11,55 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
+// scheduler plays kube-scheduler. It owns the lists of pods that have no node.
+type scheduler struct {
+	store   *store
+	pods    *podIndex
+	volumes *volumes
+	devices deviceAllocator
+
+	trying   map[string]struct{} // unplaced pods it is to look at, by key
+	parked   map[string]struct{} // unplaced pods that wait for a change elsewhere, by key
+	reserved map[string]string   // the node that an unplaced pod waits on for its volumes, by pod key
+}
+
+func newScheduler(s *store, pods *podIndex, v *volumes) *scheduler {
+	return &scheduler{store: s, pods: pods, volumes: v, devices: deviceAllocator{store: s},
+		trying: map[string]struct{}{}, parked: map[string]struct{}{}, reserved: map[string]string{}}
+}
+
 // schedule places the pods that are to be tried, highest priority first, then
 // oldest. Of the nodes that admit a pod it takes the one with the largest share
 // of CPU and memory left, then the first by name. A pod that fits nowhere is
 // parked until a node changes or a pod goes; one whose volumes are still to be
 // made waits for them on its node. A gang is placed where its first pod stands in
 // the queue, whole or not at all.
-func (c *Cluster) schedule() {
-	c.bindReserved()
-	if len(c.trying) == 0 {
+func (s *scheduler) schedule() {
+	s.bindReserved()
+	if len(s.trying) == 0 {
 		return
 	}
-	queue := slices.SortedFunc(maps.Keys(c.trying), func(a, b string) int {
-		x, y := c.pods[a], c.pods[b]
+	queue := slices.SortedFunc(maps.Keys(s.trying), func(a, b string) int {
+		x, y := s.pods.byKey[a], s.pods.byKey[b]
 		return cmp.Or(cmp.Compare(priority(y.pod), priority(x.pod)), cmp.Compare(x.born, y.born))
 	})
-	clear(c.trying)
-	p := &pass{Cluster: c, rooms: c.rooms()}
+	clear(s.trying)
+	p := &pass{scheduler: s, rooms: s.rooms()}
 	p.repelling = slices.ContainsFunc(p.rooms, func(r *room) bool {
 		return slices.ContainsFunc(r.pods, func(st *podState) bool { return st.asks.repels })
 	})
 	p.nominate()
 	gangs := map[string]bool{}
 	for _, key := range queue {
-		pod := c.pods[key].pod
-		if _, waits := c.reserved[key]; waits || len(pod.Spec.SchedulingGates) > 0 {
+		pod := s.pods.byKey[key].pod
+		if _, waits := s.reserved[key]; waits || len(pod.Spec.SchedulingGates) > 0 {
 			continue // the API server says so; removing a gate changes the spec
 		}
-		if _, made, _ := p.devicesOf(pod); !made {
-			p.parked[key] = struct{}{} // the scheduler does not look at it, and says nothing
+		if _, made, _ := p.scheduler.devices.devicesOf(pod); !made {
+			p.scheduler.parked[key] = struct{}{} // the scheduler does not look at it, and says nothing
 			continue
 		}
-		g, ok := c.gangOf(pod)
+		g, ok := s.gangOf(pod)
 		if !ok {
 			p.place(key)
 		} else if !gangs[g.id] {
@@ -54,7 +71,7 @@ func (c *Cluster) schedule() {
 
 // pass is one turn of the scheduler, with the rooms as it has filled them.
 type pass struct {
-	*Cluster
+	scheduler *scheduler
 	rooms     []*room
 	repelling bool // a pod in the rooms keeps others away
 	nominated bool // a pod is to come to one of them
@@ -64,22 +81,22 @@ type pass struct {
 
 // place finds a room for a pod, or tells it why there is none.
 func (p *pass) place(key string) {
-	st := p.pods[key]
+	st := p.scheduler.pods.byKey[key]
 	f, why := p.question(st)
 	var best *room
 	if why == "" {
 		best, why = p.choose(f)
 	}
 	if best == nil {
-		p.parked[key] = struct{}{}
-		p.refuse(key, why)
+		p.scheduler.parked[key] = struct{}{}
+		p.scheduler.tell(key, why)
 		if f != nil {
 			p.preempt(f)
 		}
 		return
 	}
 	p.hold(best, st)
-	p.reserve(key, f, best.node)
+	p.scheduler.reserve(key, f, best.node)
 }
 
 // hold gives a pod a room.
@@ -93,15 +110,15 @@ func (p *pass) hold(r *room, st *podState) {
 // question prepares what is asked of every room for a pod, or tells why none
 // needs to be asked.
 func (p *pass) question(st *podState) (f *fit, why string) {
-	f = &fit{cluster: p.Cluster, st: st, affinity: nodeaffinity.GetRequiredNodeAffinity(st.pod)}
-	if f.mounts, why = p.mountsOf(st); why != "" {
+	f = &fit{scheduler: p.scheduler, st: st, affinity: nodeaffinity.GetRequiredNodeAffinity(st.pod)}
+	if f.mounts, why = p.scheduler.volumes.mountsOf(st); why != "" {
 		return nil, fmt.Sprintf("0/%d nodes are available: %s.", len(p.rooms), why)
 	}
-	if f.devices, _, why = p.devicesOf(st.pod); why != "" {
+	if f.devices, _, why = p.scheduler.devices.devicesOf(st.pod); why != "" {
 		return nil, fmt.Sprintf("0/%d nodes are available: %s.", len(p.rooms), why)
 	}
 	if st.asks.relative || p.repelling {
-		f.relations = p.relationsOf(st.pod, p.rooms, f)
+		f.relations = relationsOf(p.scheduler.store, st.pod, p.rooms, f)
 	}
 	return f, ""
 }
@@ -155,9 +172,9 @@ func (p *pass) search(f *fit) (best *room, why string) {
 	return nil, fmt.Sprintf("0/%d nodes are available: %s.", len(rooms), strings.Join(lines, ", "))
 }
 
-// refuse tells the pod why it waits.
-func (c *Cluster) refuse(key, why string) {
-	e := c.entryOf("pods", key)
+// tell tells the pod why it waits.
+func (s *scheduler) tell(key, why string) {
+	e := s.store.entryOf("pods", key)
 	says := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: why}
 	for _, have := range e.obj.(*corev1.Pod).Status.Conditions {
 		says.LastTransitionTime = have.LastTransitionTime
@@ -165,15 +182,15 @@ func (c *Cluster) refuse(key, why string) {
 			return
 		}
 	}
-	now := c.stamp()
-	revised(c, e, func(p *corev1.Pod) { setCondition(p, now, says) })
+	now := s.store.stamp()
+	revised(s.store, e, func(p *corev1.Pod) { setCondition(p, now, says) })
 }
 
-func (c *Cluster) bind(e *entry, node string) {
-	now := c.stamp()
+func bind(s *store, e *entry, node string) {
+	now := s.stamp()
 	pod := e.obj.DeepCopyObject().(*corev1.Pod)
 	pod.Spec.NodeName = node
 	pod.Status.NominatedNodeName = ""
 	setCondition(pod, now, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue})
-	c.replace(e, pod)
+	s.replace(e, pod)
 }

@@ -105,37 +105,7 @@ func (c *Cluster) answer(r *http.Request) answer {
 	q, err := parse(r) // which reads the body: without the lock
 	c.lock()
 	defer c.mu.Unlock()
-	if a, ok := c.discovery(r.URL.Path); ok {
-		return a
-	}
-	if a, ok := c.measured(r); ok {
-		return a
-	}
-	if a, ok := c.reviewed(r); ok {
-		return a
-	}
-	if err == nil && !c.serves(q.kind) {
-		err = errNoSuchPath
-	}
-	if err == nil {
-		err = c.refuses(q)
-	}
-	if err != nil {
-		return failure(err)
-	}
-	fault := c.strike(q)
-	if fault != nil && !fault.AfterEffect {
-		return c.record(q, nil, fault.answer())
-	}
-	before := c.target(q)
-	a, err := c.dispatch(q)
-	if err != nil {
-		a = failure(err)
-	}
-	if fault != nil {
-		a = fault.answer()
-	}
-	return c.record(q, before, a)
+	return c.api.answer(r, q, err)
 }
 
 // parse understands a request, or says why it cannot.
@@ -213,46 +183,6 @@ func (q *call) mutates() bool {
 
 // dryRun reports whether the call asks for its answer without its effect.
 func (q *call) dryRun() bool { return len(q.query["dryRun"]) > 0 }
-
-func (c *Cluster) dispatch(q *call) (answer, error) {
-	switch q.subresource {
-	case "":
-	case "status":
-		if !q.kind.status || q.verb == "create" || q.verb == "delete" {
-			return answer{}, errNoSuchPath
-		}
-	case "eviction":
-		if q.kind.resource != "pods" || q.verb != "create" {
-			return answer{}, errNoSuchPath
-		}
-		return c.serveEviction(q)
-	case "binding":
-		if q.kind.resource != "pods" || q.verb != "create" {
-			return answer{}, errNoSuchPath
-		}
-		return c.serveBinding(q)
-	default:
-		return answer{}, errNoSuchPath
-	}
-	switch q.verb {
-	case "get":
-		return c.serveGet(q)
-	case "list":
-		return c.serveList(q)
-	case "watch":
-		return c.serveWatch(q)
-	case "create":
-		return c.serveCreate(q)
-	case "update":
-		return c.serveUpdate(q)
-	case "patch":
-		return c.servePatch(q)
-	case "delete":
-		return c.serveDelete(q)
-	default:
-		return c.serveDeleteCollection(q)
-	}
-}
 
 var errNoSuchPath = &apierrors.StatusError{ErrStatus: metav1.Status{
 	Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,

@@ -6,10 +6,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // entry is one version of one object. The object is never modified once the
@@ -89,53 +91,82 @@ func (t *table) inNamespace(namespace string) []*entry {
 	return t.sorted[from:to]
 }
 
-func (c *Cluster) table(k *kind) *table { return c.tables[k.storage().home] }
+// store holds the objects of the API. Every write goes through it: it completes and checks an object as the API server would, counts
+// resource versions, and tells who watches, then the rest of the cluster.
+type store struct {
+	seed    uint64
+	now     func() time.Time
+	observe func(change) // follows a change within the cluster
+
+	rv        uint64
+	tables    map[string]*table // by kind.home
+	installed map[API]bool      // the optional APIs that are served
+	owners    ownership
+}
+
+func newStore(seed uint64, now func() time.Time, observe func(change)) *store {
+	s := &store{seed: seed, now: now, observe: observe, tables: make(map[string]*table, len(kinds)), installed: map[API]bool{},
+		owners: ownership{byUID: map[types.UID]*entry{}, dependents: map[types.UID][]*entry{}}}
+	for _, k := range kinds {
+		if k.stored == nil {
+			s.tables[k.home] = newTable()
+		}
+	}
+	return s
+}
+
+func (s *store) table(k *kind) *table { return s.tables[k.storage().home] }
 
 // entryOf finds an object; nil if there is none.
-func (c *Cluster) entryOf(resource, key string) *entry { return c.tables[resource].byKey[key] }
+func (s *store) entryOf(resource, key string) *entry { return s.tables[resource].byKey[key] }
+
+// stamp returns now as objects carry it: whole seconds, UTC.
+func (s *store) stamp() metav1.Time {
+	return metav1.Time{Time: s.now().Truncate(time.Second)}
+}
 
 // insert stores a new object under the next resource version.
-func (c *Cluster) insert(k *kind, obj object) *entry {
-	e := c.version(k, obj)
-	t := c.table(k)
+func (s *store) insert(k *kind, obj object) *entry {
+	e := s.version(k, obj)
+	t := s.table(k)
 	at, _ := t.position(e.key)
 	t.sorted = slices.Insert(t.sorted, at, e)
 	t.byKey[e.key] = e
-	c.commit(t, change{after: e})
+	s.commit(t, change{after: e})
 	return e
 }
 
 // replace stores the next version of an object.
-func (c *Cluster) replace(old *entry, obj object) *entry {
-	e := c.version(old.kind, obj)
-	t := c.table(old.kind)
+func (s *store) replace(old *entry, obj object) *entry {
+	e := s.version(old.kind, obj)
+	t := s.table(old.kind)
 	at, _ := t.position(e.key)
 	t.sorted[at] = e
 	t.byKey[e.key] = e
-	c.commit(t, change{before: old, after: e})
+	s.commit(t, change{before: old, after: e})
 	return e
 }
 
 // remove takes an object out of its table.
-func (c *Cluster) remove(old *entry) *entry {
-	e := c.version(old.kind, old.obj.DeepCopyObject().(object))
-	t := c.table(old.kind)
+func (s *store) remove(old *entry) *entry {
+	e := s.version(old.kind, old.obj.DeepCopyObject().(object))
+	t := s.table(old.kind)
 	at, _ := t.position(e.key)
 	t.sorted = slices.Delete(t.sorted, at, at+1)
 	delete(t.byKey, e.key)
-	c.commit(t, change{before: old, after: e, deleted: true})
+	s.commit(t, change{before: old, after: e, deleted: true})
 	return e
 }
 
-func (c *Cluster) version(k *kind, obj object) *entry {
-	c.rv++
-	obj.SetResourceVersion(strconv.FormatUint(c.rv, 10))
+func (s *store) version(k *kind, obj object) *entry {
+	s.rv++
+	obj.SetResourceVersion(strconv.FormatUint(s.rv, 10))
 	obj.SetManagedFields(nil)
 	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
-	return &entry{kind: k, key: keyOf(obj), obj: obj, rv: c.rv}
+	return &entry{kind: k, key: keyOf(obj), obj: obj, rv: s.rv}
 }
 
-func (c *Cluster) commit(t *table, ch change) {
+func (s *store) commit(t *table, ch change) {
 	t.rv = ch.after.rv
 	t.history = append(t.history, ch)
 	if len(t.history) >= 2*historyLimit {
@@ -145,20 +176,7 @@ func (c *Cluster) commit(t *table, ch change) {
 	for _, w := range t.watchers {
 		w.offer(ch)
 	}
-	c.observe(ch)
-}
-
-// observe keeps the indexes and the controllers' lists of work up to date.
-func (c *Cluster) observe(ch change) {
-	c.observeOwnership(ch)
-	switch obj := ch.after.obj.(type) {
-	case *corev1.Pod:
-		c.observePod(ch, obj)
-	case *corev1.Node:
-		c.observeNode(ch, obj)
-	default:
-		c.observeWorkload(ch)
-	}
+	s.observe(ch)
 }
 
 // ResourceVersion returns the resource version of the newest change to a
@@ -168,7 +186,7 @@ func (c *Cluster) observe(ch change) {
 func (c *Cluster) ResourceVersion(resource string) uint64 {
 	c.lock()
 	defer c.mu.Unlock()
-	if t := c.tables[resource]; t != nil {
+	if t := c.store.tables[resource]; t != nil {
 		return t.rv
 	}
 	return 0

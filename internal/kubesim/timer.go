@@ -32,52 +32,58 @@ type timer struct {
 	uid  types.UID // of the object it was set for, but for nodes
 }
 
-// timers is a heap, earliest first.
-type timers []timer
+// timerHeap is a heap, earliest first.
+type timerHeap []timer
 
-func (t timers) Len() int      { return len(t) }
-func (t timers) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
-func (t *timers) Push(x any)   { *t = append(*t, x.(timer)) }
-func (t timers) Less(i, j int) bool {
+func (t timerHeap) Len() int      { return len(t) }
+func (t timerHeap) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
+func (t *timerHeap) Push(x any)   { *t = append(*t, x.(timer)) }
+func (t timerHeap) Less(i, j int) bool {
 	if !t[i].at.Equal(t[j].at) {
 		return t[i].at.Before(t[j].at)
 	}
 	return t[i].seq < t[j].seq
 }
-func (t *timers) Pop() any {
+func (t *timerHeap) Pop() any {
 	last := (*t)[len(*t)-1]
 	*t = (*t)[:len(*t)-1]
 	return last
 }
 
+// timers are what is due later.
+type timers struct {
+	due timerHeap
+	seq uint64 // of the timer that was set last
+}
+
 // remind sets a timer.
-func (c *Cluster) remind(at time.Time, what occasion, name string, uid types.UID) {
-	c.timerSeq++
-	heap.Push(&c.timers, timer{at: at, seq: c.timerSeq, what: what, name: name, uid: uid})
+func (t *timers) remind(at time.Time, what occasion, name string, uid types.UID) {
+	t.seq++
+	heap.Push(&t.due, timer{at: at, seq: t.seq, what: what, name: name, uid: uid})
 }
 
 // stale reports whether what a timer was set for no longer stands.
 func (c *Cluster) stale(t timer) bool {
 	switch t.what {
 	case machineReady:
-		m := c.machines[t.name]
+		m := c.kubelets.machines[t.name]
 		return m == nil || !m.readyAt.Equal(t.at)
 	case machineMissed:
-		at, ok := c.lostAt[t.name]
-		return !ok || !at.Equal(t.at) || c.entryOf("nodes", t.name) == nil
+		at, ok := c.controllers.lifecycle.lostAt[t.name]
+		return !ok || !at.Equal(t.at) || c.store.entryOf("nodes", t.name) == nil
 	case podsOrphaned:
-		return c.entryOf("nodes", t.name) != nil || len(c.onNode[t.name]) == 0
+		return c.store.entryOf("nodes", t.name) != nil || len(c.pods.onNode[t.name]) == 0
 	case jobExpires:
-		e := c.entryOf("jobs", t.name)
+		e := c.store.entryOf("jobs", t.name)
 		return e == nil || e.obj.GetUID() != t.uid
 	case claimProvisions:
-		e := c.entryOf("persistentvolumeclaims", t.name)
-		return e == nil || e.obj.GetUID() != t.uid || !c.provisionAt[t.name].Equal(t.at)
+		e := c.store.entryOf("persistentvolumeclaims", t.name)
+		return e == nil || e.obj.GetUID() != t.uid || !c.controllers.volumes.provisionAt[t.name].Equal(t.at)
 	case volumeDetaches:
-		e := c.entryOf("volumeattachments", t.name)
+		e := c.store.entryOf("volumeattachments", t.name)
 		return e == nil || e.obj.GetUID() != t.uid
 	}
-	st := c.pods[t.name]
+	st := c.pods.byKey[t.name]
 	if st == nil || st.uid != t.uid {
 		return true
 	}
@@ -95,32 +101,32 @@ func (c *Cluster) stale(t timer) bool {
 
 // fireTimers does everything that is due, in the order it was due.
 func (c *Cluster) fireTimers() {
-	for now := c.now(); len(c.timers) > 0 && !c.timers[0].at.After(now); {
-		t := heap.Pop(&c.timers).(timer)
+	for now := c.store.now(); len(c.timers.due) > 0 && !c.timers.due[0].at.After(now); {
+		t := heap.Pop(&c.timers.due).(timer)
 		if c.stale(t) {
 			continue
 		}
 		switch t.what {
 		case podStarts:
-			c.startPod(t.name)
+			c.kubelets.startPod(t.name)
 		case podStops:
-			c.stopPod(t.name)
+			c.kubelets.stopPod(t.name)
 		case podFinishes:
-			c.finishPod(t.name)
+			c.kubelets.finishPod(t.name)
 		case podExpelled:
-			c.expelPod(t.name)
+			c.controllers.lifecycle.expelPod(t.name)
 		case machineReady:
-			c.machineBecomesReady(t.name)
+			c.kubelets.machineBecomesReady(t.name)
 		case machineMissed:
-			c.missMachine(t.name)
+			c.controllers.lifecycle.missMachine(t.name)
 		case podsOrphaned:
-			c.deleteOrphans(t.name)
+			c.controllers.lifecycle.deleteOrphans(t.name)
 		case jobExpires:
-			c.remove(c.entryOf("jobs", t.name))
+			c.store.remove(c.store.entryOf("jobs", t.name))
 		case claimProvisions:
-			c.provision(t.name)
+			c.controllers.volumes.provision(t.name)
 		case volumeDetaches:
-			c.detach(t.name)
+			c.controllers.volumes.detach(t.name)
 		}
 	}
 }
@@ -133,14 +139,14 @@ func (c *Cluster) fireTimers() {
 func (c *Cluster) NextChange() (time.Time, bool) {
 	c.lock()
 	defer c.mu.Unlock()
-	if c.stepped != c.rv {
-		return c.now(), true
+	if c.stepped != c.store.rv {
+		return c.store.now(), true
 	}
-	for len(c.timers) > 0 && c.stale(c.timers[0]) {
-		heap.Pop(&c.timers)
+	for len(c.timers.due) > 0 && c.stale(c.timers.due[0]) {
+		heap.Pop(&c.timers.due)
 	}
-	if len(c.timers) == 0 {
+	if len(c.timers.due) == 0 {
 		return time.Time{}, false
 	}
-	return c.timers[0].at, true
+	return c.timers.due[0].at, true
 }

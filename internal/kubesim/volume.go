@@ -47,9 +47,9 @@ func (m mount) driver() (driver, handle string) {
 }
 
 // mountsOf returns the claims of a pod, or why no node can take it.
-func (c *Cluster) mountsOf(st *podState) (mounts []mount, why string) {
+func (vs *volumes) mountsOf(st *podState) (mounts []mount, why string) {
 	for _, k := range st.asks.claims {
-		e := c.entryOf("persistentvolumeclaims", k)
+		e := vs.store.entryOf("persistentvolumeclaims", k)
 		if e == nil {
 			_, name, _ := cutKey(k)
 			return nil, fmt.Sprintf("persistentvolumeclaim %q not found", name)
@@ -61,13 +61,13 @@ func (c *Cluster) mountsOf(st *podState) (mounts []mount, why string) {
 		case claim.Status.Phase == corev1.ClaimLost:
 			return nil, fmt.Sprintf("persistentvolumeclaim %q bound to non-existent persistentvolume %q", claim.Name, claim.Spec.VolumeName)
 		case claim.Status.Phase == corev1.ClaimBound:
-			v := c.entryOf("persistentvolumes", claim.Spec.VolumeName)
+			v := vs.store.entryOf("persistentvolumes", claim.Spec.VolumeName)
 			if v == nil {
 				return nil, "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 			}
 			mounts = append(mounts, mount{claim: claim, volume: v.obj.(*corev1.PersistentVolume)})
 		default:
-			class := c.classOf(claim)
+			class := vs.classOf(claim)
 			if class == nil || !waits(class) {
 				return nil, "pod has unbound immediate PersistentVolumeClaims"
 			}
@@ -83,9 +83,9 @@ func waits(class *storagev1.StorageClass) bool {
 }
 
 // classOf returns the class of a claim, nil when it has none or it is not there.
-func (c *Cluster) classOf(claim *corev1.PersistentVolumeClaim) *storagev1.StorageClass {
+func (vs *volumes) classOf(claim *corev1.PersistentVolumeClaim) *storagev1.StorageClass {
 	name := volumehelper.GetPersistentVolumeClaimClass(claim)
-	if e := c.entryOf("storageclasses", name); e != nil && name != "" {
+	if e := vs.store.entryOf("storageclasses", name); e != nil && name != "" {
 		return e.obj.(*storagev1.StorageClass)
 	}
 	return nil
@@ -100,13 +100,13 @@ func (f *fit) volumeRefusal(r *room) string {
 		if !slices.Contains(m.claim.Spec.AccessModes, corev1.ReadWriteOncePod) {
 			continue
 		}
-		for _, st := range f.cluster.pods { // any answers the question: the order does not matter
-			if st != f.st && !finished(st.pod) && (st.pod.Spec.NodeName != "" || f.cluster.reserved[keyOf(st.pod)] != "") && slices.Contains(st.asks.claims, keyOf(m.claim)) {
+		for _, st := range f.scheduler.pods.byKey { // any answers the question: the order does not matter
+			if st != f.st && !finished(st.pod) && (st.pod.Spec.NodeName != "" || f.scheduler.reserved[keyOf(st.pod)] != "") && slices.Contains(st.asks.claims, keyOf(m.claim)) {
 				return "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
 			}
 		}
 	}
-	if f.cluster.tooManyVolumes(f.mounts, r) {
+	if f.scheduler.volumes.tooManyVolumes(f.mounts, r) {
 		return "node(s) exceed max volume count"
 	}
 	for _, m := range f.mounts {
@@ -121,7 +121,7 @@ func (f *fit) volumeRefusal(r *room) string {
 			}
 			continue
 		}
-		if f.cluster.volumeFor(m, r.node) == nil && !provisionable(m, r.node) {
+		if f.scheduler.volumes.volumeFor(m, r.node) == nil && !provisionable(m, r.node) {
 			return "node(s) didn't find available persistent volumes to bind"
 		}
 	}
@@ -130,8 +130,8 @@ func (f *fit) volumeRefusal(r *room) string {
 
 // tooManyVolumes compares the volumes of a node's pods and the new ones with
 // what the drivers on the node can attach.
-func (c *Cluster) tooManyVolumes(more []mount, r *room) bool {
-	e := c.entryOf("csinodes", r.node.Name)
+func (vs *volumes) tooManyVolumes(more []mount, r *room) bool {
+	e := vs.store.entryOf("csinodes", r.node.Name)
 	if e == nil {
 		return false
 	}
@@ -142,17 +142,17 @@ func (c *Cluster) tooManyVolumes(more []mount, r *room) bool {
 		attached := map[string]bool{}
 		adds := false
 		for _, st := range r.pods {
-			mounts, _ := c.mountsOf(st)
+			mounts, _ := vs.mountsOf(st)
 			for _, m := range mounts {
 				if driver, handle := m.driver(); driver == d.Name {
 					attached[handle] = true
 				}
 			}
 		}
-		for _, a := range c.tables["volumeattachments"].sorted {
+		for _, a := range vs.store.tables["volumeattachments"].sorted {
 			va := a.obj.(*storagev1.VolumeAttachment)
 			if va.Spec.NodeName == r.node.Name && va.Spec.Attacher == d.Name && va.Spec.Source.PersistentVolumeName != nil {
-				if v := c.entryOf("persistentvolumes", *va.Spec.Source.PersistentVolumeName); v != nil && v.obj.(*corev1.PersistentVolume).Spec.CSI != nil {
+				if v := vs.store.entryOf("persistentvolumes", *va.Spec.Source.PersistentVolumeName); v != nil && v.obj.(*corev1.PersistentVolume).Spec.CSI != nil {
 					attached[v.obj.(*corev1.PersistentVolume).Spec.CSI.VolumeHandle] = true
 				}
 			}
@@ -170,13 +170,13 @@ func (c *Cluster) tooManyVolumes(more []mount, r *room) bool {
 }
 
 // volumeFor returns a volume made by hand that the claim could have on a node.
-func (c *Cluster) volumeFor(m mount, node *corev1.Node) *corev1.PersistentVolume {
-	return c.matching(m.claim, node, true)
+func (vs *volumes) volumeFor(m mount, node *corev1.Node) *corev1.PersistentVolume {
+	return vs.matching(m.claim, node, true)
 }
 
-func (c *Cluster) matching(claim *corev1.PersistentVolumeClaim, node *corev1.Node, waits bool) *corev1.PersistentVolume {
+func (vs *volumes) matching(claim *corev1.PersistentVolumeClaim, node *corev1.Node, waits bool) *corev1.PersistentVolume {
 	var free []*corev1.PersistentVolume
-	for _, e := range c.tables["persistentvolumes"].sorted {
+	for _, e := range vs.store.tables["persistentvolumes"].sorted {
 		if v := e.obj.(*corev1.PersistentVolume); v.Spec.ClaimRef == nil || v.Spec.ClaimRef.Namespace == claim.Namespace && v.Spec.ClaimRef.Name == claim.Name {
 			free = append(free, v)
 		}

@@ -17,7 +17,8 @@ import (
 // that a client drains it through. It ends when the client leaves or a fault
 // cuts it, never by timeoutSeconds: real time means nothing here.
 type watcher struct {
-	cluster *Cluster
+	lock    sync.Locker // of the cluster
+	table   *table
 	kind    *kind
 	sel     selection
 	agent   string
@@ -126,10 +127,9 @@ func (w *watcher) Read(p []byte) (int, error) {
 
 // Close forgets the watch.
 func (w *watcher) Close() error {
-	w.cluster.lock()
-	t := w.cluster.table(w.kind)
-	t.watchers = slices.DeleteFunc(t.watchers, func(other *watcher) bool { return other == w })
-	w.cluster.mu.Unlock()
+	w.lock.Lock()
+	w.table.watchers = slices.DeleteFunc(w.table.watchers, func(other *watcher) bool { return other == w })
+	w.lock.Unlock()
 	w.end()
 	return nil
 }
@@ -150,7 +150,7 @@ func (f frame) append(b []byte, w *watcher) []byte {
 	return append(b, '}', '\n')
 }
 
-func (c *Cluster) serveWatch(q *call) (answer, error) {
+func (s *apiServer) serveWatch(q *call) (answer, error) {
 	sel, err := parseSelection(q)
 	if err != nil {
 		return answer{}, err
@@ -163,8 +163,8 @@ func (c *Cluster) serveWatch(q *call) (answer, error) {
 	if err != nil {
 		return answer{}, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version %q: %v", q.query.Get("resourceVersion"), err))
 	}
-	w := &watcher{cluster: c, kind: q.kind, sel: sel, agent: q.agent, message: q.protobuf && !q.kind.custom(), ctx: context.Background(), signal: make(chan struct{}, 1)}
-	t := c.table(q.kind)
+	t := s.store.table(q.kind)
+	w := &watcher{lock: s.lock, table: t, kind: q.kind, sel: sel, agent: q.agent, message: q.protobuf && !q.kind.custom(), ctx: context.Background(), signal: make(chan struct{}, 1)}
 	switch {
 	case initial || from == 0:
 		for _, e := range t.inNamespace(q.namespace) {
@@ -173,7 +173,7 @@ func (c *Cluster) serveWatch(q *call) (answer, error) {
 			}
 		}
 		if initial && q.query.Get("allowWatchBookmarks") == "true" {
-			w.push(frame{typ: "BOOKMARK", entry: bookmark(q.kind, c.rv)})
+			w.push(frame{typ: "BOOKMARK", entry: bookmark(q.kind, s.store.rv)})
 		}
 	case from < t.forgot:
 		gone := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, t.forgot)).Status()
@@ -187,7 +187,7 @@ func (c *Cluster) serveWatch(q *call) (answer, error) {
 			}
 		}
 	}
-	w.held = c.stalled(w)
+	w.held = s.faults.stalled(w)
 	t.watchers = append(t.watchers, w)
 	return answer{code: http.StatusOK, stream: w}, nil
 }

@@ -127,3 +127,30 @@ func TestStatefulSetStartsInOrder(t *testing.T) {
 		t.Errorf("db-2 does not run: %v", p)
 	}
 }
+
+func TestDaemonsThatWaitForNodesThatAreGoneGoInOrderOfNode(t *testing.T) {
+	w := newWorld(t)
+	names := []string{"n0", "n1", "n2", "n3", "n4", "n5", "n6"}
+	for _, name := range names {
+		w.join(name, "50m") // too small for its daemon
+	}
+	w.create(daemonSet("agent"))
+	w.settle()
+	for _, name := range names {
+		n, _ := kubesim.Find[*corev1.Node](w.Cluster, "", name)
+		if err := w.Delete(n, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	since := w.ResourceVersion("pods")
+	w.join("other", "4") // nodes that come have daemons looked at
+	w.settle()
+	_, gone, _, _ := kubesim.Changed[*corev1.Pod](w.Cluster, since)
+	var order []string
+	for _, p := range gone {
+		order = append(order, p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields[0].Values[0])
+	}
+	if diff := cmp.Diff(names, order); diff != "" {
+		t.Errorf("nodes whose daemons went (-want +got):\n%s", diff)
+	}
+}

@@ -32,7 +32,7 @@ func (q *call) decode(body []byte) (object, error) {
 	return storedForm(obj), nil
 }
 
-func (c *Cluster) serveCreate(q *call) (answer, error) {
+func (s *apiServer) serveCreate(q *call) (answer, error) {
 	obj, err := q.decode(q.body)
 	if err != nil {
 		return answer{}, err
@@ -41,12 +41,12 @@ func (c *Cluster) serveCreate(q *call) (answer, error) {
 		return answer{}, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
 	}
 	if q.dryRun() {
-		if err := c.admit(q.kind.storage(), obj, false); err != nil {
+		if err := s.store.admit(q.kind.storage(), obj, false); err != nil {
 			return answer{}, err
 		}
 		return show(http.StatusCreated, q.kind, &entry{kind: q.kind.storage(), obj: obj}), nil
 	}
-	e, err := c.create(q.kind.storage(), obj, false)
+	e, err := s.store.create(q.kind.storage(), obj, false)
 	if err != nil {
 		return answer{}, err
 	}
@@ -56,31 +56,38 @@ func (c *Cluster) serveCreate(q *call) (answer, error) {
 
 // create stores a new object, which the cluster then owns. The status that
 // came with it stays only when the caller is not a client.
-func (c *Cluster) create(k *kind, obj object, keepStatus bool) (*entry, error) {
-	if err := c.admit(k, obj, keepStatus); err != nil {
+func (s *store) create(k *kind, obj object, keepStatus bool) (*entry, error) {
+	if err := s.admit(k, obj, keepStatus); err != nil {
 		return nil, err
 	}
-	return c.insert(k, obj), nil
+	return s.insert(k, obj), nil
+}
+
+// born creates an object that cannot be refused.
+func (s *store) born(obj object) {
+	if _, err := s.create(kindOf(obj), obj, true); err != nil {
+		panic("kubesim: " + err.Error())
+	}
 }
 
 // admit completes a new object and says whether it may be stored.
-func (c *Cluster) admit(k *kind, obj object, keepStatus bool) error {
+func (s *store) admit(k *kind, obj object, keepStatus bool) error {
 	if obj.GetName() == "" && obj.GetGenerateName() != "" {
-		obj.SetName(c.generatedName(k, obj.GetNamespace(), obj.GetGenerateName()))
+		obj.SetName(s.generatedName(k, obj.GetNamespace(), obj.GetGenerateName()))
 	}
 	if obj.GetName() == "" {
 		return apierrors.NewInvalid(k.groupKind(), "", field.ErrorList{field.Required(field.NewPath("metadata", "name"), "name or generateName is required")})
 	}
 	if k.namespaced {
-		if err := c.admitNamespace(k, obj); err != nil {
+		if err := s.admitNamespace(k, obj); err != nil {
 			return err
 		}
 	}
-	if c.table(k).byKey[keyOf(obj)] != nil {
+	if s.table(k).byKey[keyOf(obj)] != nil {
 		return apierrors.NewAlreadyExists(k.groupResource(), obj.GetName())
 	}
-	obj.SetUID(c.nextUID(k.resource, keyOf(obj)))
-	obj.SetCreationTimestamp(c.stamp())
+	obj.SetUID(s.nextUID(k.resource, keyOf(obj)))
+	obj.SetCreationTimestamp(s.stamp())
 	obj.SetDeletionTimestamp(nil)
 	obj.SetDeletionGracePeriodSeconds(nil)
 	obj.SetGeneration(0)
@@ -90,7 +97,7 @@ func (c *Cluster) admit(k *kind, obj object, keepStatus bool) error {
 	if k.status && !keepStatus && k.resource != "nodes" {
 		clearStatus(obj)
 	}
-	if err := c.complete(obj); err != nil {
+	if err := s.complete(obj); err != nil {
 		return err
 	}
 	if errs := validate(obj); len(errs) > 0 {
@@ -99,8 +106,8 @@ func (c *Cluster) admit(k *kind, obj object, keepStatus bool) error {
 	return nil
 }
 
-func (c *Cluster) admitNamespace(k *kind, obj object) error {
-	e := c.entryOf("namespaces", obj.GetNamespace())
+func (s *store) admitNamespace(k *kind, obj object) error {
+	e := s.entryOf("namespaces", obj.GetNamespace())
 	if e == nil {
 		return apierrors.NewNotFound(corev1.Resource("namespaces"), obj.GetNamespace())
 	}
@@ -115,7 +122,7 @@ func (c *Cluster) admitNamespace(k *kind, obj object) error {
 	return err
 }
 
-func (c *Cluster) serveUpdate(q *call) (answer, error) {
+func (s *apiServer) serveUpdate(q *call) (answer, error) {
 	obj, err := q.decode(q.body)
 	if err != nil {
 		return answer{}, err
@@ -123,15 +130,15 @@ func (c *Cluster) serveUpdate(q *call) (answer, error) {
 	if obj.GetName() != q.name {
 		return answer{}, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", obj.GetName(), q.name))
 	}
-	old, err := c.find(q)
+	old, err := s.find(q)
 	if err != nil {
 		return answer{}, err
 	}
-	return c.serveNewVersion(q, old, obj)
+	return s.serveNewVersion(q, old, obj)
 }
 
 // serveNewVersion ends an update or a patch.
-func (c *Cluster) serveNewVersion(q *call, old *entry, obj object) (answer, error) {
+func (s *apiServer) serveNewVersion(q *call, old *entry, obj object) (answer, error) {
 	part := wholeObject
 	if q.kind.status {
 		part = allButStatus
@@ -140,12 +147,12 @@ func (c *Cluster) serveNewVersion(q *call, old *entry, obj object) (answer, erro
 		part = onlyStatus
 	}
 	if q.dryRun() {
-		if _, err := c.revise(old, obj, part); err != nil {
+		if _, err := s.store.revise(old, obj, part); err != nil {
 			return answer{}, err
 		}
 		return show(http.StatusOK, q.kind, &entry{kind: old.kind, obj: obj}), nil
 	}
-	e, err := c.update(old, obj, part)
+	e, err := s.store.update(old, obj, part)
 	if err != nil {
 		return answer{}, err
 	}
@@ -154,30 +161,30 @@ func (c *Cluster) serveNewVersion(q *call, old *entry, obj object) (answer, erro
 
 // update stores the next version of an object, which the cluster then owns.
 // Nothing happens when nothing changed.
-func (c *Cluster) update(old *entry, obj object, part part) (*entry, error) {
-	changed, err := c.revise(old, obj, part)
+func (s *store) update(old *entry, obj object, part part) (*entry, error) {
+	changed, err := s.revise(old, obj, part)
 	if err != nil {
 		return nil, err
 	}
 	if !changed {
 		return old, nil
 	}
-	return c.succeed(old, obj), nil
+	return s.succeed(old, obj), nil
 }
 
 // succeed stores the next version of an object, and removes one under deletion
 // whose last finalizer went.
-func (c *Cluster) succeed(old *entry, obj object) *entry {
-	e := c.replace(old, obj)
+func (s *store) succeed(old *entry, obj object) *entry {
+	e := s.replace(old, obj)
 	if e.obj.GetDeletionTimestamp() != nil && len(e.obj.GetFinalizers()) == 0 && graceOver(e.obj) && !namespaceInUse(e.obj) {
-		return c.remove(e)
+		return s.remove(e)
 	}
 	return e
 }
 
 // revise makes obj a legal successor of old, or says why it is none; changed
 // is false when they mean the same.
-func (c *Cluster) revise(old *entry, obj object, part part) (changed bool, err error) {
+func (s *store) revise(old *entry, obj object, part part) (changed bool, err error) {
 	k, was := old.kind, old.obj
 	switch rv := obj.GetResourceVersion(); {
 	case rv == "" && k.conditional:
@@ -202,7 +209,7 @@ func (c *Cluster) revise(old *entry, obj object, part part) (changed bool, err e
 	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	part.restrict(obj, was)
 	if part != onlyStatus {
-		if err := c.complete(obj); err != nil {
+		if err := s.complete(obj); err != nil {
 			return false, err
 		}
 		if errs := append(validate(obj), validateUpdate(obj, was)...); len(errs) > 0 {
