@@ -38,7 +38,7 @@ func doNotice(w *world, s *statement) error {
 	if err != nil {
 		return err
 	}
-	return w.onMachine(s, func(id string) error {
+	return w.machines.onMachine(s, func(id string) error {
 		event, err := w.azure.Schedule(id, kind, notice)
 		if err == nil {
 			w.notices[s.names[0]] = event
@@ -65,8 +65,8 @@ func (w *world) turnAgents(ctx context.Context) error {
 	for _, a := range announced {
 		w.stops[a.ComputerName] = a.Starts
 	}
-	for _, id := range sortedKeys(w.machines) {
-		m := w.machines[id]
+	for _, id := range sortedKeys(w.machines.all) {
+		m := w.machines.all[id]
 		if !m.joined || m.silent {
 			delete(w.agents, id) // it lives with its machine
 			continue

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -37,7 +36,7 @@ const (
 
 // world is one scenario while it runs. One goroutine drives it; only the clock is read by others.
 type world struct {
-	nanos atomic.Int64 // the clock
+	clock *simClock
 
 	azure    *azuresim.Server
 	cluster  *kubesim.Cluster
@@ -48,36 +47,19 @@ type world struct {
 	said     said           // the statements' own words
 	dryRun   bool
 	prepared bool
-	join     time.Duration // from a machine's boot to its node
 	timing   app.Timing
 	advice   advice
-	groups   []azure.GroupSpec
-	pools    []*pool                      // the groups that are no scale sets; all of them or none
-	deployed int                          // deployments that sluice has named
-	sizes    map[string]machineSize       // by group
-	tags     map[string]map[string]string // of scale sets, by group
-	machines map[string]*machine          // that are or were there, by vmId
-	look     int                          // the number of the last look at them
-	listed   []*machine                   // that it found, in its order
-	pods     map[string]*podSeen          // by UID
-	worked   time.Time                    // when a pod last came to its end
+	groups   *nodeGroups
+	machines *machines
 
-	toldNodes, toldPods uint64 // up to which resource versions the transcript has told
-
-	nodes map[string]*nodeSeen // by name
+	news  *clusterNews
 	names *names
 
-	conditions map[string]string // of requests and buffers, as they were told last
-	asking     int               // requests and buffers that there were last
-	out        *transcript
-	gone       []*machine     // since it was last told
-	born       map[string]int // machines of a group that there have ever been
-	live       map[string]int // machines of a group that are not being deleted, when last looked at
-	wire       *wire
-	home       *azuresim.Transport // of the machine that sluice runs on
-	beside     beside
-	observer   *observer.Observer
-	rule       *observer.Rules
+	out      *transcript
+	wire     *wire
+	beside   beside
+	observer *observer.Observer
+	rule     *observer.Rules
 
 	skew    time.Duration    // how far the clock of the next process is ahead
 	reading func() time.Time // the clock of the process
@@ -92,7 +74,6 @@ type world struct {
 	forbidden   map[string]string // nodes and machines that it keeps now, by their names, with the property
 	actions     int               // of plans, whatever became of them
 	sparse      bool              // no journal is kept
-	trace       *trace            // nil unless asked for
 	whims       *whims            // nil for a sluice that does what it plans
 
 	finalizing finalizing
@@ -117,7 +98,6 @@ type world struct {
 	breakers memory.Breakers // as its last cycle leaves them
 	pace     *app.Pace
 	due      time.Time // of the next cycle, if nothing happens before
-	stirred  bool      // something happened that turns the loop, and nobody has noted when
 	stir     app.Stir  // since the last cycle
 	told     told
 	cycles   int
@@ -125,36 +105,42 @@ type world struct {
 	encoder  *journal.Encoder
 	book     *ledger.Book                              // of the process
 	sound    sound                                     // judges that
-	discover []azure.Discovery                         // how sluice finds its groups; nil when it is told of them
 	carry    func(http.RoundTripper) http.RoundTripper // nil for none
 }
 
 func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 	w := &world{
-		fixtures: fixtures, allowed: newPolicy(), policy: policy.Default(), said: said{}, join: 30 * time.Second,
+		clock: newClock(), fixtures: fixtures, allowed: newPolicy(), policy: policy.Default(), said: said{},
 		timing: app.Timing{Resync: 10 * time.Second, Most: 2 * time.Second, Retry: time.Second},
-		sizes:  map[string]machineSize{}, tags: map[string]map[string]string{}, machines: map[string]*machine{}, pods: map[string]*podSeen{}, nodes: map[string]*nodeSeen{},
-		carry: o.Kubernetes, born: map[string]int{}, told: told{}, conditions: map[string]string{}, refused: map[string]int{}, sparse: o.NoJournal, notices: map[string]string{},
+
+		carry: o.Kubernetes, told: told{}, refused: map[string]int{}, sparse: o.NoJournal, notices: map[string]string{},
 	}
 	w.policy.Installation = installation
-	w.nanos.Store(start.UnixNano())
 	w.azure = &azuresim.Server{
 		Now: w.now, Seed: o.Seed, AnyToken: true, // its clock runs faster than the one that the client's token cache goes by
 		Boot: azuresim.Fixed(90 * time.Second), Delete: azuresim.Fixed(45 * time.Second),
 	}
-	w.azure.Sleep = w.wait
+	w.groups = &nodeGroups{azure: w.azure, sizes: map[string]machineSize{}, tags: map[string]map[string]string{}}
 	w.cluster = &kubesim.Cluster{Now: w.now, Seed: o.Seed}
 	w.names = newNames()
 	w.out = &transcript{w: out, names: w.names}
-	if o.Trace {
-		w.trace = &trace{}
+	w.news = &clusterNews{
+		clock: w.clock, cluster: w.cluster, out: w.out, pods: map[string]*podSeen{}, nodes: map[string]*nodeSeen{}, conditions: map[string]string{},
 	}
-	w.home = &azuresim.Transport{Server: w.azure, Machine: controlPlane}
-	w.wire = &wire{world: w, next: w.home}
+	w.machines = &machines{
+		clock: w.clock, azure: w.azure, cluster: w.cluster, groups: w.groups, out: w.out,
+		join: 30 * time.Second, all: map[string]*machine{}, born: map[string]int{},
+	}
+	home := &azuresim.Transport{Server: w.azure, Machine: controlPlane}
+	w.wire = &wire{clock: w.clock, home: home, next: home}
+	if o.Trace {
+		w.wire.trace = &trace{}
+	}
+	w.azure.Sleep = w.wire.wait
 	w.rule = w.rules()
 	w.sound = sound{world: w, facts: map[string]*fact{}}
 	w.rule.Acts = w.sound.acted
-	w.beside.world = w
+	w.beside.clock = w.clock
 	w.observer = observer.New(w.azure, w.cluster, w.now, w.rule)
 	w.encoder = journal.NewEncoder(&w.journal)
 	return w
@@ -178,10 +164,10 @@ func (w *world) carried(next http.RoundTripper) http.RoundTripper {
 	return w.carry(next)
 }
 
-func (w *world) now() time.Time { return time.Unix(0, w.nanos.Load()).UTC() }
+func (w *world) now() time.Time { return w.clock.now() }
 
 // elapsed is the time since the start.
-func (w *world) elapsed() time.Duration { return w.now().Sub(start) }
+func (w *world) elapsed() time.Duration { return w.clock.elapsed() }
 
 // legacy is what a process leaves to the next one in the status ConfigMap.
 type legacy struct {
@@ -249,7 +235,7 @@ func (w *world) begin(ctx context.Context, left legacy) error {
 	if err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
-	if len(w.groups) == 0 {
+	if len(w.groups.specs) == 0 {
 		return errors.New("start sluice: the script has no node group: give it one with group")
 	}
 	farm := w.farm(mortal{w, w.wire, ctx}, w.reading)
@@ -284,12 +270,12 @@ func (w *world) begin(ctx context.Context, left legacy) error {
 func (w *world) lead(sluice *app.Autoscaler) error {
 	w.speak()
 	w.life, w.hold = context.WithCancel(w.process)
-	w.sluice, w.held = sluice, false
+	w.sluice, w.held, w.out.begun = sluice, false, true
 	if err := sluice.Start(w.life); err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
 	w.observer.Began()
-	w.pace, w.stirred, w.stir, w.told, w.due = app.NewPace(w.timing), false, app.Stir{}, told{}, w.now()
+	w.pace, w.news.stirred, w.stir, w.told, w.due = app.NewPace(w.timing), false, app.Stir{}, told{}, w.now()
 	return nil
 }
 
@@ -299,7 +285,7 @@ func (w *world) prepare() error {
 		return nil
 	}
 	w.prepared = true
-	if err := w.tagAll(); err != nil {
+	if err := w.groups.tagAll(); err != nil {
 		return err
 	}
 	if err := w.azure.AddIdentity(azuresim.Identity{ID: identityID, TenantID: tenant, ClientID: client}); err != nil {
@@ -310,7 +296,7 @@ func (w *world) prepare() error {
 	}); err != nil {
 		return err
 	}
-	return w.deployPools()
+	return w.groups.deployPools()
 }
 
 // perform does one statement.
@@ -411,7 +397,7 @@ func (w *world) turn(ctx context.Context, end time.Time, reached func() bool) er
 			return w.out.err
 		}
 		next := end
-		for _, t := range []time.Time{w.nextJoin(), w.nextFinalized(), w.nextHearing(), w.turnsAt(), w.nextEnding(), w.rivalTurns(), w.beside.wakes()} {
+		for _, t := range []time.Time{w.machines.nextJoin(), w.finalizing.next(), w.nextHearing(), w.turnsAt(), w.nextEnding(), w.rivalTurns(), w.beside.wakes()} {
 			if t.After(w.now()) && t.Before(next) {
 				next = t
 			}
@@ -422,7 +408,7 @@ func (w *world) turn(ctx context.Context, end time.Time, reached func() bool) er
 		if t, ok := w.cluster.NextChange(); ok && t.Before(next) {
 			next = t
 		}
-		w.nanos.Store(next.UnixNano())
+		w.clock.set(next)
 	}
 }
 
@@ -430,7 +416,7 @@ func (w *world) turn(ctx context.Context, end time.Time, reached func() bool) er
 func (w *world) hearAnswers() {
 	select {
 	case <-w.provider.Triggers():
-		w.stirred = true
+		w.news.stirred = true
 	default:
 	}
 	if w.rival == nil {
@@ -471,9 +457,9 @@ func (w *world) rest(ctx context.Context) error {
 		}
 		w.sound.judge()
 		w.hearAnswers()
-		if w.stirred {
+		if w.news.stirred {
 			w.stir.Note(w.now())
-			w.stirred = false
+			w.news.stirred = false
 		}
 		if err := w.turnRival(ctx); err != nil {
 			return err
@@ -495,16 +481,16 @@ func (w *world) rest(ctx context.Context) error {
 // settle lets machines and the cluster act until nothing changes, and tells what happened.
 func (w *world) settle() error {
 	for range mostRounds {
-		if err := w.moveMachines(); err != nil {
+		if err := w.machines.move(); err != nil {
 			return err
 		}
-		if err := w.finalize(); err != nil {
+		if err := w.finalizing.turn(w.cluster, w.now()); err != nil {
 			return err
 		}
 		if w.cluster.Step() {
 			continue
 		}
-		w.tellCluster()
+		w.news.tell()
 		w.out.flush()
 		return nil
 	}

@@ -66,7 +66,7 @@ func (w *world) hearBy(ctx context.Context, sluice *app.Autoscaler) error {
 		}
 	}
 	for _, resource := range sortedKeys(due) {
-		if err := w.hearOf(ctx, sluice, resource, due[resource]); err != nil {
+		if err := hearOf(ctx, w.clock, sluice, resource, due[resource]); err != nil {
 			return err
 		}
 	}
@@ -74,14 +74,14 @@ func (w *world) hearBy(ctx context.Context, sluice *app.Autoscaler) error {
 }
 
 // hearOf waits until a process has seen a resource up to a version.
-func (w *world) hearOf(ctx context.Context, sluice *app.Autoscaler, resource string, version uint64) error {
+func hearOf(ctx context.Context, on *simClock, sluice *app.Autoscaler, resource string, version uint64) error {
 	for begun := time.Now(); sluice.Seen(resource) < version; time.Sleep(20 * time.Microsecond) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if time.Since(begun) > patience {
 			return fmt.Errorf("at %s sluice has seen %s up to version %d after %s, and the cluster is at %d",
-				clock(w.elapsed()), resource, sluice.Seen(resource), patience, version)
+				clock(on.elapsed()), resource, sluice.Seen(resource), patience, version)
 		}
 	}
 	return nil
@@ -94,11 +94,11 @@ func (w *world) listen(ctx context.Context) error {
 	}
 	version := w.cluster.ResourceVersion("pods")
 	if w.rival != nil {
-		if err := w.hearOf(ctx, w.rival.sluice, "pods", version); err != nil {
+		if err := hearOf(ctx, w.clock, w.rival.sluice, "pods", version); err != nil {
 			return err
 		}
 	}
-	return w.hearOf(ctx, w.sluice, "pods", version)
+	return hearOf(ctx, w.clock, w.sluice, "pods", version)
 }
 
 // cycle turns sluice's loop once and says when it is due again, by the rules of app.Autoscaler.Run.
@@ -143,5 +143,5 @@ func (w *world) step(ctx context.Context, sluice *app.Autoscaler) (journal.Entry
 	if err != nil || ctx.Err() != nil {
 		return entry, err
 	}
-	return entry, w.measure(ctx, sluice)
+	return entry, measure(ctx, w.clock, w.cluster, sluice)
 }

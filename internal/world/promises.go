@@ -24,10 +24,12 @@ import (
 
 // wire carries sluice's requests to Azure.
 type wire struct {
-	world  *world
-	next   http.RoundTripper
-	before []forestalling // what others do just before a growth arrives
-	silent bool           // the answer to the request under way comes after the client has given up
+	clock  *simClock
+	home   *azuresim.Transport // of the machine that sluice runs on
+	next   http.RoundTripper   // home, unless a test counts what passes
+	trace  *trace              // nil unless asked for
+	before []forestalling      // what others do just before a growth arrives
+	silent bool                // the answer to the request under way comes after the client has given up
 }
 
 // forestalling is what somebody does to a scale set in the moment before sluice's next growth of it arrives.
@@ -51,7 +53,7 @@ func (t *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 func (t *wire) forestall(set string) error {
 	var errs []error
 	t.before = slices.DeleteFunc(t.before, func(f forestalling) bool {
-		late := f.until > 0 && t.world.elapsed() > f.until
+		late := f.until > 0 && t.clock.elapsed() > f.until
 		due := strings.EqualFold(f.set, set)
 		if due && !late {
 			errs = append(errs, f.act())
@@ -70,7 +72,7 @@ func (t *wire) carry(r *http.Request) (*http.Response, error) {
 		r = alone(r)
 	}
 	resp, err := t.next.RoundTrip(r)
-	t.world.trace.note(t.world.elapsed(), r, resp, err)
+	t.trace.note(t.clock.elapsed(), r, resp, err)
 	if !t.silent {
 		return resp, err
 	}
@@ -103,17 +105,17 @@ func waitedFor(r *http.Request) time.Duration {
 
 // wait lets a delayed answer take its time on the world's clock, as long as the client waits for it. What is asked beside others waits beside
 // them; for anything else the clock goes on.
-func (w *world) wait(ctx context.Context, d time.Duration) {
+func (t *wire) wait(ctx context.Context, d time.Duration) {
 	most, told := ctx.Value(waits{}).(time.Duration)
 	if !told {
 		most = mostWait
 	}
-	if t := taskOf(ctx); t != nil {
-		t.sleep(w.now().Add(min(d, most)))
+	if of := taskOf(ctx); of != nil {
+		of.sleep(t.clock.now().Add(min(d, most)))
 	} else {
-		w.nanos.Add(int64(min(d, most)))
+		t.clock.add(min(d, most))
 	}
-	w.wire.silent = d > most
+	t.silent = d > most
 }
 
 // tooLate is what a client's own clock says of an answer that has not come.
@@ -129,13 +131,11 @@ func (w *world) spec(group string) azure.GroupSpec {
 	if w.rule.Guest {
 		hour = w.now()
 	}
-	for _, g := range w.groups {
-		if strings.EqualFold(g.Name, group) {
-			g.Min, g.Max = w.said.hours(g.Name, g.Min, g.Max, hour)
-			return g
-		}
+	g, managed := w.groups.named(group)
+	if managed {
+		g.Min, g.Max = w.said.hours(g.Name, g.Min, g.Max, hour)
 	}
-	return azure.GroupSpec{}
+	return g
 }
 
 // rules are what the observer judges by.
@@ -157,18 +157,18 @@ func (w *world) rules() *observer.Rules {
 		},
 		Own: func() bool { return w.said.text("cluster-id", "") != "" },
 		Sets: func() (all []string) {
-			for _, g := range w.groups {
-				if !w.sizes[g.Name].elsewhere && !w.empty(g.Name) {
+			for _, g := range w.groups.specs {
+				if !w.groups.sizes[g.Name].elsewhere && !w.machines.empty(g.Name) {
 					all = append(all, g.Name)
 				}
 			}
 			return all
 		},
 		Gone: func(node string) bool {
-			return slices.ContainsFunc(w.pools, func(p *pool) bool { return strings.HasPrefix(node, p.prefix()) && w.empty(p.name) })
+			return slices.ContainsFunc(w.groups.pools, func(p *pool) bool { return strings.HasPrefix(node, p.prefix()) && w.machines.empty(p.name) })
 		},
 		Machine: func(group string) (corev1.ResourceList, []corev1.Taint) {
-			size := w.sizes[group]
+			size := w.groups.sizes[group]
 			return corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(size.cpu), resource.DecimalSI), corev1.ResourceMemory: size.memory}, size.taints
 		},
 		Budget: func(nodes int) int {
@@ -206,8 +206,8 @@ const (
 // after the other, and no calm of a fixed length is long enough for them.
 func (w *world) finish(ctx context.Context) error {
 	for end := w.now().Add(mostWork); w.now().Before(end); {
-		rests := w.worked.Add(windsDown)
-		if w.works() {
+		rests := w.news.worked.Add(windsDown)
+		if works(w.cluster) {
 			rests = w.now().Add(windsDown)
 		}
 		if !w.now().Before(rests) {
@@ -221,8 +221,8 @@ func (w *world) finish(ctx context.Context) error {
 }
 
 // works says whether a pod runs that comes to its end.
-func (w *world) works() bool {
-	return slices.ContainsFunc(kubesim.All[*corev1.Pod](w.cluster, ""), func(p *corev1.Pod) bool {
+func works(c *kubesim.Cluster) bool {
+	return slices.ContainsFunc(kubesim.All[*corev1.Pod](c, ""), func(p *corev1.Pod) bool {
 		return p.Annotations[kubesim.RunForAnnotation] != "" && p.Status.Phase == corev1.PodRunning
 	})
 }

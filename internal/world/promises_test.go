@@ -167,22 +167,22 @@ func TestBrokenPromisesAreSeen(t *testing.T) {
 			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0"]}`, "")
 		}, "S-16"},
 		"a machine parked under a Job, by its name": {parking + "advance 1m\n", func(t *testing.T, w *world) {
-			w.send(t, http.MethodPost, "/deallocate", `{"instanceIds":["`+w.machineNamed("agents_1").Name+`"]}`, "")
+			w.send(t, http.MethodPost, "/deallocate", `{"instanceIds":["`+w.machines.named("agents_1").Name+`"]}`, "")
 		}, "S-15"},
 		"a machine parked whose node is not on its way out": {parking + "advance 1m\n", func(t *testing.T, w *world) {
-			w.send(t, http.MethodPost, "/deallocate", `{"instanceIds":["`+w.machineNamed("agents_0").Name+`"]}`, "")
+			w.send(t, http.MethodPost, "/deallocate", `{"instanceIds":["`+w.machines.named("agents_0").Name+`"]}`, "")
 		}, "S-16"},
 		"a parking that names nobody": {parking + "advance 1m\n", func(t *testing.T, w *world) {
 			w.send(t, http.MethodPost, "/deallocate", `{"instanceIds":[]}`, "")
 		}, "S-10"},
 		"a parking below the min": {strings.Replace(parking, "min=1", "min=2", 1) + "advance 1m\n", func(t *testing.T, w *world) {
-			w.send(t, http.MethodPost, "/deallocate", `{"instanceIds":["`+w.machineNamed("agents_0").Name+`"]}`, "")
+			w.send(t, http.MethodPost, "/deallocate", `{"instanceIds":["`+w.machines.named("agents_0").Name+`"]}`, "")
 		}, "S-06"},
 		"a start above the max": {strings.Replace(parking, "max=3", "max=1", 1) + "advance 1m\n", func(t *testing.T, w *world) {
-			if err := w.azure.Deallocate(w.machineNamed("agents_1").ID); err != nil {
+			if err := w.azure.Deallocate(w.machines.named("agents_1").ID); err != nil {
 				t.Fatal(err)
 			}
-			w.send(t, http.MethodPost, "/start", `{"instanceIds":["`+w.machineNamed("agents_1").Name+`"]}`, "")
+			w.send(t, http.MethodPost, "/start", `{"instanceIds":["`+w.machines.named("agents_1").Name+`"]}`, "")
 		}, "S-06"},
 		"a capacity above the max and the parked": {parking + "advance 1m\n", func(t *testing.T, w *world) {
 			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":4}}`, "*")
@@ -234,11 +234,11 @@ func TestBrokenPromisesAreSeen(t *testing.T) {
 			w.growTwice(t, func() { w.ask(t, http.MethodGet, "virtualMachines", "", "") })
 		}, ""},
 		"a start above the max, while another process leads, too": {strings.Replace(parking, "max=3", "max=1", 1) + "advance 1m\n", func(t *testing.T, w *world) {
-			if err := w.azure.Deallocate(w.machineNamed("agents_1").ID); err != nil {
+			if err := w.azure.Deallocate(w.machines.named("agents_1").ID); err != nil {
 				t.Fatal(err)
 			}
 			w.rule.Several = true
-			w.send(t, http.MethodPost, "/start", `{"instanceIds":["`+w.machineNamed("agents_1").Name+`"]}`, "")
+			w.send(t, http.MethodPost, "/start", `{"instanceIds":["`+w.machines.named("agents_1").Name+`"]}`, "")
 		}, "S-06"},
 		"a machine named twice": {two + "advance 1m\n", func(t *testing.T, w *world) {
 			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0","0"]}`, "")
@@ -326,7 +326,7 @@ func TestBrokenPromisesAreSeen(t *testing.T) {
 func TestTheNodeObjectOfAParkedMachineIsMissed(t *testing.T) {
 	for _, name := range []string{"agents_0", "agents_1"} {
 		w := played(t, "group agents mode=flexible removal=deallocate size=Standard_D4s_v5 min=1 max=3 machines=2\npod base-0 cpu=3 on=agents_0\nuntil node agents_1 parked\n")
-		if err := kubernetes.NewForConfigOrDie(w.cluster.RESTConfig()).CoreV1().Nodes().Delete(t.Context(), w.machineNamed(name).ComputerName, metav1.DeleteOptions{}); err != nil {
+		if err := kubernetes.NewForConfigOrDie(w.cluster.RESTConfig()).CoreV1().Nodes().Delete(t.Context(), w.machines.named(name).ComputerName, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		w.observer.Turn()

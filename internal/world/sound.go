@@ -103,7 +103,7 @@ func truthOf(m azuresim.MachineState) (is, seems fleet.Set) {
 func (s *sound) look() {
 	now := fleet.At(s.world.now())
 	there := map[string]bool{}
-	for _, m := range s.world.listed {
+	for _, m := range s.world.machines.listed {
 		there[m.VMID] = true
 		f := s.facts[m.VMID]
 		is, seems := truthOf(m.MachineState)
@@ -163,10 +163,6 @@ func (s *sound) judge() {
 
 // group is the id of a scale set's group; "" when sluice does not manage it.
 func (s *sound) group(name string) fleet.GroupID {
-	for _, g := range s.world.groups {
-		if strings.EqualFold(g.Name, name) {
-			return fleet.GroupID(g.Name)
-		}
-	}
-	return ""
+	g, _ := s.world.groups.named(name)
+	return fleet.GroupID(g.Name)
 }

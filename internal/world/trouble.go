@@ -137,7 +137,7 @@ type sluggish struct {
 func (s sluggish) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := s.next.RoundTrip(r)
 	if !asks(r) {
-		s.world.nanos.Add(int64(s.world.slow))
+		s.world.clock.add(s.world.slow)
 	}
 	return resp, err
 }
@@ -214,25 +214,25 @@ func (w *world) reads() func() time.Time {
 
 // doLimits has another process take over that was told other limits for a group.
 func doLimits(ctx context.Context, w *world, s *statement) error {
-	i := slices.IndexFunc(w.groups, func(g azure.GroupSpec) bool { return g.Name == s.names[0] })
+	i := slices.IndexFunc(w.groups.specs, func(g azure.GroupSpec) bool { return g.Name == s.names[0] })
 	if i < 0 {
 		return fmt.Errorf("limits: there is no group %s", s.names[0])
 	}
-	least, err := s.number("min", w.groups[i].Min)
+	least, err := s.number("min", w.groups.specs[i].Min)
 	if err != nil {
 		return err
 	}
-	most, err := s.number("max", w.groups[i].Max)
+	most, err := s.number("max", w.groups.specs[i].Max)
 	if err != nil {
 		return err
 	}
 	if least > most {
 		return fmt.Errorf("limits %s: min=%d is above max=%d", s.names[0], least, most)
 	}
-	w.groups = slices.Clone(w.groups)
-	w.groups[i].Min, w.groups[i].Max = least, most
-	if w.discover != nil {
-		return w.tagLimits(w.groups[i])
+	w.groups.specs = slices.Clone(w.groups.specs)
+	w.groups.specs[i].Min, w.groups.specs[i].Max = least, most
+	if w.groups.discover != nil {
+		return w.groups.tagLimits(w.groups.specs[i])
 	}
 	if w.rival != nil {
 		w.rival.stop()
