@@ -21,7 +21,7 @@ func (w *world) condition(s *statement) (func() bool, error) {
 	switch kind {
 	case "pod":
 		pod := func() (*corev1.Pod, bool) {
-			namespace, name := w.names.apart(said) // every time: its name may come to be known
+			namespace, name := w.out.names.apart(said) // every time: its name may come to be known
 			return kubesim.Find[*corev1.Pod](w.cluster, namespace, name)
 		}
 		known = map[string]func() bool{
@@ -32,7 +32,7 @@ func (w *world) condition(s *statement) (func() bool, error) {
 		}
 	case "node":
 		node := func() (*corev1.Node, bool) {
-			return kubesim.Find[*corev1.Node](w.cluster, "", w.names.of(said))
+			return kubesim.Find[*corev1.Node](w.cluster, "", w.out.names.of(said))
 		}
 		known = map[string]func() bool{
 			"ready":    func() bool { n, ok := node(); return ok && cluster.Ready(n) },

@@ -207,5 +207,5 @@ func (w *world) readFault(kind fault, s *statement) (f azuresim.Fault, err error
 
 func doHeal(w *world, _ *statement) error {
 	w.azure.ClearFaults()
-	return w.endDue(true)
+	return w.endings.end(true)
 }

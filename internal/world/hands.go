@@ -108,7 +108,7 @@ func doScale(w *world, s *statement) error {
 	if !ok {
 		return fmt.Errorf("scale %s: %q is not a number of replicas, from 0 to %d", s.names[0], s.names[1], mostPods)
 	}
-	namespace, name := w.names.apart(s.names[0])
+	namespace, name := w.out.names.apart(s.names[0])
 	next := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: appsv1.DeploymentSpec{Replicas: new(int32(n))}}
 	if err := room(w.cluster, next); err != nil {
 		return fmt.Errorf("scale: %w", err)
@@ -117,7 +117,7 @@ func doScale(w *world, s *statement) error {
 }
 
 func doDelete(w *world, s *statement) error {
-	namespace, name := w.names.apart(s.names[1])
+	namespace, name := w.out.names.apart(s.names[1])
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: name}
 	var o kubesim.Object
 	switch s.names[0] {
@@ -169,7 +169,7 @@ func doGarbage(w *world, s *statement) error {
 }
 
 func doUngate(w *world, s *statement) error {
-	namespace, name := w.names.apart(s.names[0])
+	namespace, name := w.out.names.apart(s.names[0])
 	return kubesim.Edit(w.cluster, namespace, name, func(p *corev1.Pod) { p.Spec.SchedulingGates = nil })
 }
 

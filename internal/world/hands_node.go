@@ -40,7 +40,7 @@ func doUntaint(w *world, s *statement) error {
 
 // doTurnDown says of a pod what another scheduler than Kubernetes' own says when it finds no node for it.
 func doTurnDown(w *world, s *statement) error {
-	namespace, name := w.names.apart(s.names[0])
+	namespace, name := w.out.names.apart(s.names[0])
 	p, there := kubesim.Find[*corev1.Pod](w.cluster, namespace, name)
 	switch {
 	case !there:

@@ -31,9 +31,9 @@ func doAcknowledge(w *world, s *statement) error {
 	group := cluster.GroupID(s.names[0])
 	if group == "all" {
 		group = cluster.AllGroups
-		w.observer.Acknowledged("")
+		w.judges.observer.Acknowledged("")
 	} else {
-		w.observer.Acknowledged(s.names[0])
+		w.judges.observer.Acknowledged(s.names[0])
 	}
 	return kubesim.Edit(w.cluster, "", cluster.PauseNamespace, func(n *corev1.Namespace) {
 		if n.Annotations == nil {

@@ -79,22 +79,22 @@ type backup struct {
 }
 
 func doBackup(w *world, _ *statement) error {
-	w.backup = &backup{kubesim.All[*corev1.Node](w.cluster, ""), kubesim.All[*corev1.Pod](w.cluster, "")}
+	w.api.backup = &backup{kubesim.All[*corev1.Node](w.cluster, ""), kubesim.All[*corev1.Pod](w.cluster, "")}
 	return nil
 }
 
 // doRestore has the store hold the nodes and pods that it held at the backup, and no others. Kubelets go on with what they find.
 func doRestore(w *world, _ *statement) error {
-	if w.backup == nil {
+	if w.api.backup == nil {
 		return fmt.Errorf("restore: there is no backup")
 	}
-	w.restored = w.now()
+	w.api.restored = w.now()
 	now := &metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
 	old := map[string]bool{}
-	for _, n := range w.backup.nodes {
+	for _, n := range w.api.backup.nodes {
 		old["node "+n.Name] = true
 	}
-	for _, p := range w.backup.pods {
+	for _, p := range w.api.backup.pods {
 		old["pod "+nameOf(p)] = true
 	}
 	for _, p := range kubesim.All[*corev1.Pod](w.cluster, "") {
@@ -111,7 +111,7 @@ func doRestore(w *world, _ *statement) error {
 			}
 		}
 	}
-	for _, n := range w.backup.nodes {
+	for _, n := range w.api.backup.nodes {
 		if _, there := kubesim.Find[*corev1.Node](w.cluster, "", n.Name); there {
 			continue
 		}
@@ -129,7 +129,7 @@ func doRestore(w *world, _ *statement) error {
 		}
 		w.cluster.Leave(n.Name) // nobody reports for it any more
 	}
-	for _, p := range w.backup.pods {
+	for _, p := range w.api.backup.pods {
 		if _, there := kubesim.Find[*corev1.Pod](w.cluster, p.Namespace, p.Name); !there && p.DeletionTimestamp == nil {
 			if err := putBack(w.cluster, p.DeepCopy()); err != nil {
 				return err
@@ -161,6 +161,6 @@ func doCalm(w *world, s *statement) error {
 	if within == 0 {
 		return fmt.Errorf("calm: give within what time, such as within=20m")
 	}
-	w.observer.Calm(s.names[0], within)
+	w.judges.observer.Calm(s.names[0], within)
 	return nil
 }

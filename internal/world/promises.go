@@ -1,11 +1,9 @@
 package world
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"path"
 	"slices"
@@ -19,7 +17,6 @@ import (
 	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/kubesim"
 	"sluice.dev/sluice/internal/observer"
-	"sluice.dev/sluice/journal"
 )
 
 // wire carries sluice's requests to Azure.
@@ -125,15 +122,22 @@ func (e tooLate) Error() string { return "no answer within " + e.after.String() 
 func (tooLate) Timeout() bool   { return true }
 func (tooLate) Temporary() bool { return true }
 
+// judges are what says whether sluice keeps its promises.
+type judges struct {
+	observer *observer.Observer
+	rule     *observer.Rules
+	sound    sound // judges the ledger of the process that leads
+}
+
 // spec is what sluice was told about a group, with the limits of this hour by the clock of the process that acts.
 func (w *world) spec(group string) azure.GroupSpec {
-	hour := w.reading()
-	if w.rule.Guest {
+	hour := w.procs.main.reading()
+	if w.judges.rule.Guest {
 		hour = w.now()
 	}
 	g, managed := w.groups.named(group)
 	if managed {
-		g.Min, g.Max = w.said.hours(g.Name, g.Min, g.Max, hour)
+		g.Min, g.Max = w.config.said.hours(g.Name, g.Min, g.Max, hour)
 	}
 	return g
 }
@@ -142,10 +146,10 @@ func (w *world) spec(group string) azure.GroupSpec {
 func (w *world) rules() *observer.Rules {
 	return &observer.Rules{
 		Agent:        agentName,
-		ControlPlane: func() bool { return w.said.is("remove-control-plane-nodes") },
-		Jobs:         func() bool { return len(w.said["evict-work"]) > 0 },
-		Cutoff:       func() int32 { return int32(w.said.number("expendable-pods-priority-cutoff", -10)) },
-		DaemonWork:   func(p *corev1.Pod) bool { return w.said.chooses("daemon-work", p) },
+		ControlPlane: func() bool { return w.config.said.is("remove-control-plane-nodes") },
+		Jobs:         func() bool { return len(w.config.said["evict-work"]) > 0 },
+		Cutoff:       func() int32 { return int32(w.config.said.number("expendable-pods-priority-cutoff", -10)) },
+		DaemonWork:   func(p *corev1.Pod) bool { return w.config.said.chooses("daemon-work", p) },
 		Limits: func(group string) (least, most int) {
 			g := w.spec(group)
 			return g.Min, g.Max
@@ -153,9 +157,9 @@ func (w *world) rules() *observer.Rules {
 		Forced: func(m azuresim.MachineState) bool {
 			n, there := kubesim.Find[*corev1.Node](w.cluster, "", m.ComputerName)
 			joined := there && n.Status.NodeInfo.SystemUUID == m.VMID
-			return w.said.is("force-delete-failed-nodes") && m.ProvisioningState == "Failed" || w.said.is("force-delete-unregistered-nodes") && !joined
+			return w.config.said.is("force-delete-failed-nodes") && m.ProvisioningState == "Failed" || w.config.said.is("force-delete-unregistered-nodes") && !joined
 		},
-		Own: func() bool { return w.said.text("cluster-id", "") != "" },
+		Own: func() bool { return w.config.said.text("cluster-id", "") != "" },
 		Sets: func() (all []string) {
 			for _, g := range w.groups.specs {
 				if !w.groups.sizes[g.Name].elsewhere && !w.machines.empty(g.Name) {
@@ -172,13 +176,13 @@ func (w *world) rules() *observer.Rules {
 			return corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(size.cpu), resource.DecimalSI), corev1.ResourceMemory: size.memory}, size.taints
 		},
 		Budget: func(nodes int) int {
-			return max(1, int(w.said.number("max-emptied-percentage", 5)*float64(nodes)/100))
+			return max(1, int(w.config.said.number("max-emptied-percentage", 5)*float64(nodes)/100))
 		},
-		Window: func() time.Duration { return w.said.time("emptied-window", 10*time.Minute) },
-		Silent: w.silence,
-		Leads:  func() time.Time { return w.leads },
+		Window: func() time.Duration { return w.config.said.time("emptied-window", 10*time.Minute) },
+		Silent: w.api.silence,
+		Leads:  func() time.Time { return w.procs.main.leads },
 		Stops: func(node string) (time.Time, bool) {
-			at, announced := w.stops[node]
+			at, announced := w.agents.stops[node]
 			return at, announced
 		},
 	}
@@ -193,7 +197,7 @@ func doSettled(ctx context.Context, w *world, s *statement) error {
 	if err := w.finish(ctx); err != nil {
 		return err
 	}
-	w.observer.Settled(scarce == "true")
+	w.judges.observer.Settled(scarce == "true")
 	return nil
 }
 
@@ -229,31 +233,10 @@ func works(c *kubesim.Cluster) bool {
 
 // promises are the sentences about what sluice must never do and has done, and about cycles that the journal does not reproduce.
 func (w *world) promises() (broken []string, err error) {
-	w.observer.Turn()
-	for _, v := range w.observer.Violations() {
+	w.judges.observer.Turn()
+	for _, v := range w.judges.observer.Violations() {
 		broken = append(broken, fmt.Sprintf("at %s %s was broken: %s", clock(v.At.Sub(start)), v.Property, v.What))
 	}
-	different, err := w.replay()
+	different, err := w.recording.replay()
 	return append(broken, different...), err
-}
-
-// replay decides every cycle again from the journal alone.
-func (w *world) replay() (different []string, err error) {
-	entries := journal.NewDecoder(bytes.NewReader(w.journal.Bytes()))
-	for {
-		e, err := entries.Next()
-		if errors.Is(err, io.EOF) {
-			return different, nil
-		}
-		if err != nil {
-			return different, fmt.Errorf("read the journal again: %w", err)
-		}
-		_, same, err := journal.Replay(e)
-		if err != nil {
-			return different, err
-		}
-		if !same {
-			different = append(different, fmt.Sprintf("cycle %d at %s is decided differently on replay", e.Cycle, clock(e.Seen.Time.Sub(start))))
-		}
-	}
 }

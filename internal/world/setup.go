@@ -13,7 +13,7 @@ import (
 )
 
 func doDryRun(w *world, _ *statement) error {
-	w.dryRun, w.rule.DryRun = true, true
+	w.config.dryRun, w.judges.rule.DryRun = true, true
 	return nil
 }
 
@@ -29,9 +29,9 @@ func doTiming(w *world, s *statement) (err error) {
 		"delete": func(d time.Duration) { w.azure.Delete = azuresim.Fixed(d) },
 		"join":   func(d time.Duration) { w.machines.join = d },
 		"detach": func(d time.Duration) { w.cluster.Detach = d },
-		"resync": func(d time.Duration) { w.timing.Resync = d },
-		"quiet":  func(d time.Duration) { w.timing.Quiet = d },
-		"most":   func(d time.Duration) { w.timing.Most = d },
+		"resync": func(d time.Duration) { w.config.timing.Resync = d },
+		"quiet":  func(d time.Duration) { w.config.timing.Quiet = d },
+		"most":   func(d time.Duration) { w.config.timing.Most = d },
 	} {
 		if !s.has(setting) {
 			continue

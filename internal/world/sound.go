@@ -41,30 +41,30 @@ type fact struct {
 
 // begins forgets what the process before has heard, and what it did, too, where it left no record.
 func (s *sound) begins(record bool) {
-	s.off = max(s.off, s.world.reading().Sub(s.world.now()).Abs())
+	s.off = max(s.off, s.world.procs.main.reading().Sub(s.world.now()).Abs())
 	s.told, s.broken = map[string]fleet.Instant{}, map[string]bool{}
 	for _, f := range s.facts {
 		if !record {
 			f.asked, f.own = 0, false
 		}
 	}
-	s.world.book.Watch(func(all []fleet.Observation) { s.hears(s.world.book, all) })
+	s.world.procs.main.book.Watch(func(all []fleet.Observation) { s.hears(s.world.procs.main.book, all) })
 }
 
 // hears notes the lists that the process was told. A list tells the truth when no fault has struck it.
 func (s *sound) hears(book *ledger.Book, all []fleet.Observation) {
 	w := s.world
-	if book != w.book {
+	if book != w.procs.main.book {
 		return // an answer to a process that has ended
 	}
-	ahead := w.reading().Sub(w.now())
+	ahead := w.procs.main.reading().Sub(w.now())
 	for _, o := range all {
 		l, is := o.(fleet.Listed)
 		if !is || !l.Whole {
 			continue
 		}
 		asked := l.Asked.Add(-ahead)
-		if began := fleet.At(w.observer.Honest(string(l.Group))); began != 0 && began.Add(moment) >= asked {
+		if began := fleet.At(w.judges.observer.Honest(string(l.Group))); began != 0 && began.Add(moment) >= asked {
 			s.told[strings.ToLower(string(l.Group))] = asked
 		}
 	}
@@ -135,14 +135,14 @@ func (f *fact) becomes(is fleet.Set, now fleet.Instant) {
 func (s *sound) judge() {
 	w := s.world
 	s.look()
-	if !s.due || w.killed != "" {
+	if !s.due || w.procs.main.killed != "" {
 		return
 	}
 	s.due = false
-	if w.rival != nil && !w.rival.idle() || w.silent != nil || !w.restored.IsZero() && w.now().Sub(w.restored) < time.Minute {
+	if w.procs.rival != nil && !w.procs.rival.idle() || w.api.silent != nil || !w.api.restored.IsZero() && w.now().Sub(w.api.restored) < time.Minute {
 		return
 	}
-	now, view, h := fleet.At(w.now()), w.book.View(), ledger.Horizon(w.policy)
+	now, view, h := fleet.At(w.now()), w.procs.main.book.View(), ledger.Horizon(w.config.policy)
 	for _, id := range slices.Sorted(maps.Keys(s.facts)) {
 		f := s.facts[id]
 		group := s.group(f.group)
@@ -156,7 +156,7 @@ func (s *sound) judge() {
 		case may != 0 && truth.Sound(may, now, h):
 		default:
 			s.broken[id] = true
-			w.observer.Break(LedgerSound, fmt.Sprintf("machine %s is %04b since %s, and the ledger holds %04b possible", f.name, f.state, clock(f.changed.Time().Sub(start)), may))
+			w.judges.observer.Break(LedgerSound, fmt.Sprintf("machine %s is %04b since %s, and the ledger holds %04b possible", f.name, f.state, clock(f.changed.Time().Sub(start)), may))
 		}
 	}
 }

@@ -49,7 +49,7 @@ func doMetricsAPI(ctx context.Context, w *world, s *statement) error {
 		return fmt.Errorf("metrics-api: %q is nothing that it may be: give %s", s.names[0], strings.Join(sortedKeys(metricsStates), ", "))
 	}
 	w.cluster.ServeMetrics(state)
-	return measure(ctx, w.clock, w.cluster, w.sluice)
+	return measure(ctx, w.clock, w.cluster, w.procs.main.sluice)
 }
 
 // measure waits until a process has been answered what it asked of the metrics API, unless that hangs: then time goes on.

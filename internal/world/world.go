@@ -114,15 +114,15 @@ func Run(ctx context.Context, file []byte, w io.Writer, o Options) (Result, erro
 	world := newWorld(o, fixtures, io.MultiWriter(&said, w))
 	defer world.close()
 	err = world.play(ctx, script)
-	r.Transcript, r.Cycles, r.Trace = said.String(), world.cycles, world.wire.trace.all(world.cluster)
+	r.Transcript, r.Cycles, r.Trace = said.String(), world.recording.cycles, world.wire.trace.all(world.cluster)
 	if err != nil {
 		return r, err
 	}
-	r.Journal = world.journal.Bytes()
-	r.Elapsed, r.Actions, r.Refused, r.Judged = world.elapsed(), world.actions, world.refused, world.observer.Judged()
-	r.Contained = world.observer.Contained()
+	r.Journal = world.recording.journal.Bytes()
+	r.Elapsed, r.Actions, r.Refused, r.Judged = world.elapsed(), world.tally.actions, world.tally.refused, world.judges.observer.Judged()
+	r.Contained = world.judges.observer.Contained()
 	r.Broken, err = world.promises()
-	r.Violations = world.observer.Violations()
+	r.Violations = world.judges.observer.Violations()
 	return r, err
 }
 
@@ -151,7 +151,7 @@ func (w *world) play(ctx context.Context, script []statement) error {
 			return fmt.Errorf("line %d: %w", s.line, err)
 		}
 	}
-	if w.sluice == nil {
+	if !w.procs.started() {
 		return fmt.Errorf("the script never lets time pass: end it with a statement such as advance 10m")
 	}
 	return w.out.err
