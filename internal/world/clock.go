@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -38,7 +37,7 @@ type world struct {
 
 	config   configuration
 	groups   *nodeGroups
-	prepared bool
+	prepared bool // what a script does not name is set up
 
 	machines   *machines
 	agents     agents
@@ -47,8 +46,7 @@ type world struct {
 	wire       *wire
 	beside     beside
 	endings    endings
-
-	procs processes
+	procs      processes
 
 	news      *clusterNews
 	out       *transcript
@@ -85,9 +83,12 @@ func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 	}
 	w.azure.Sleep = w.wire.wait
 	w.judges.rule = w.rules()
-	w.judges.sound = sound{world: w, facts: map[string]*fact{}}
+	w.judges.sound = sound{
+		clock: w.clock, config: &w.config, groups: w.groups, machines: w.machines, api: &w.api, procs: &w.procs, facts: map[string]*fact{},
+	}
 	w.judges.rule.Acts = w.judges.sound.acted
 	w.judges.observer = observer.New(w.azure, w.cluster, w.now, w.judges.rule)
+	w.judges.sound.observer = w.judges.observer
 	w.recording.encoder = journal.NewEncoder(&w.recording.journal)
 	return w
 }
@@ -95,14 +96,6 @@ func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 func (w *world) close() {
 	w.procs.end()
 	w.beside.end()
-}
-
-// carried is a way to the API server, as [Options.Kubernetes] has it.
-func (a *apiServer) carried(next http.RoundTripper) http.RoundTripper {
-	if a.carry == nil {
-		return next
-	}
-	return a.carry(next)
 }
 
 func (w *world) now() time.Time { return w.clock.now() }
@@ -113,12 +106,13 @@ func (w *world) elapsed() time.Duration { return w.clock.elapsed() }
 // begin starts sluice, or another one in its place: with an empty memory and a new client, as a new process has them, and the record that the one
 // before has left.
 func (w *world) begin(ctx context.Context, left legacy) error {
-	if w.procs.main.stop != nil {
-		w.procs.main.stop()
+	main := &w.procs.main
+	if main.stop != nil {
+		main.stop()
 	}
-	ctx, w.procs.main.stop = context.WithCancel(ctx)
-	w.procs.main.ctx, w.procs.saved, w.procs.main.breakers, w.procs.main.leads = ctx, left, left.breakers, time.Time{}
-	w.procs.main.reading = w.procs.reads(w.clock)
+	ctx, main.stop = context.WithCancel(ctx)
+	main.ctx, w.procs.saved, main.breakers, main.leads = ctx, left, left.breakers, time.Time{}
+	main.reading = w.procs.reads(w.clock)
 	config := w.cluster.RESTConfig()
 	config.UserAgent = userAgent
 	config.Transport = mortal{&w.procs, sluggish{w.clock, &w.api, w.api.carried(config.Transport)}, ctx}
@@ -129,21 +123,21 @@ func (w *world) begin(ctx context.Context, left legacy) error {
 	if len(w.groups.specs) == 0 {
 		return errors.New("start sluice: the script has no node group: give it one with group")
 	}
-	farm := w.farm(mortal{&w.procs, w.wire, ctx}, w.procs.main.reading)
-	w.procs.main.notes = &notes{wrote: left.operations}
-	farm.Ahead = w.procs.ahead(w.procs.main.notes)
-	w.procs.main.provider, err = azure.New(ctx, farm)
+	farm := w.farm(mortal{&w.procs, w.wire, ctx}, main.reading)
+	main.notes = &notes{wrote: left.operations}
+	farm.Ahead = w.procs.ahead(main.notes)
+	main.provider, err = azure.New(ctx, farm)
 	if err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
-	w.procs.main.notes.provider = w.procs.main.provider
-	if err := w.procs.main.provider.ResumeOperations(left.operations); err != nil {
+	main.notes.provider = main.provider
+	if err := main.provider.ResumeOperations(left.operations); err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
-	w.procs.main.book = farm.Ledger
+	main.book = farm.Ledger
 	w.judges.sound.begins(left.operations != nil)
-	parts := app.Parts{Client: api, Cloud: w.procs.main.provider, Ledger: w.procs.main.book, Policy: w.config.policy, DryRun: w.config.dryRun, Now: w.procs.main.reading, Timing: w.config.timing, Expander: &w.config.advice,
-		Background: untimed{}, Wall: noWall, Silent: w.api.silence, Leads: func() time.Time { return w.procs.main.leaseEnds(w.now()) }, Learned: left.learned, Breakers: left.breakers,
+	parts := app.Parts{Client: api, Cloud: main.provider, Ledger: main.book, Policy: w.config.policy, DryRun: w.config.dryRun, Now: main.reading, Timing: w.config.timing, Expander: &w.config.advice,
+		Background: untimed{}, Wall: noWall, Silent: w.api.silence, Leads: func() time.Time { return main.leaseEnds(w.now()) }, Learned: left.learned, Breakers: left.breakers,
 	}
 	if w.config.whims != nil {
 		parts.Around = w.config.whims.around
@@ -159,14 +153,15 @@ func (w *world) begin(ctx context.Context, left legacy) error {
 
 // lead has the process begin to lead, or to lead again.
 func (w *world) lead(sluice *app.Autoscaler) error {
+	main := &w.procs.main
 	w.api.speak()
-	w.procs.main.life, w.procs.main.hold = context.WithCancel(w.procs.main.ctx)
-	w.procs.main.sluice, w.procs.main.held, w.out.begun = sluice, false, true
-	if err := sluice.Start(w.procs.main.life); err != nil {
+	main.life, main.hold = context.WithCancel(main.ctx)
+	main.sluice, main.held, w.out.begun = sluice, false, true
+	if err := sluice.Start(main.life); err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
 	w.judges.observer.Began()
-	w.procs.main.pace, w.news.stirred, w.procs.main.stir, w.procs.main.told, w.procs.main.due = app.NewPace(w.config.timing), false, app.Stir{}, told{}, w.now()
+	main.pace, w.news.stirred, main.stir, main.told, main.due = app.NewPace(w.config.timing), false, app.Stir{}, told{}, w.now()
 	return nil
 }
 

@@ -106,30 +106,31 @@ func (w *world) cycle(ctx context.Context) error {
 	if err := w.hear(ctx); err != nil {
 		return err
 	}
+	main := &w.procs.main
 	w.recording.cycles++
 	w.judges.sound.due = true
-	entry, err := w.step(w.procs.main.life, w.procs.main.sluice)
+	entry, err := w.step(main.life, main.sluice)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	w.judges.observer.Turn()
-	if w.procs.main.killed != "" {
+	if main.killed != "" {
 		return w.inherit(ctx)
 	}
 	if err == nil {
-		w.procs.main.breakers = entry.After.Breakers(w.procs.main.reading(), w.config.policy)
+		main.breakers = entry.After.Breakers(main.reading(), w.config.policy)
 	}
 	w.procs.saved = w.procs.legacy(w.now())
-	w.procs.main.due = w.now().Add(w.procs.main.pace.Wait(w.procs.main.reading(), entry, err, w.procs.main.provider.NextPoll()))
+	main.due = w.now().Add(main.pace.Wait(main.reading(), entry, err, main.provider.NextPoll()))
 	if err != nil {
-		w.procs.main.told.fault(w.out, w.elapsed(), err)
+		main.told.fault(w.out, w.elapsed(), err)
 		return nil
 	}
 	w.tally.count(entry)
 	if err := w.recording.keep(entry); err != nil {
 		return err
 	}
-	w.procs.main.told.plan(w.out, w.elapsed(), entry)
+	main.told.plan(w.out, w.elapsed(), entry)
 	return nil
 }
 

@@ -51,6 +51,14 @@ type apiServer struct {
 	restored time.Time // when that was put back last
 }
 
+// carried is a way to the API server, as [Options.Kubernetes] has it.
+func (a *apiServer) carried(next http.RoundTripper) http.RoundTripper {
+	if a.carry == nil {
+		return next
+	}
+	return a.carry(next)
+}
+
 // endings are what ends by itself, or with heal: troubles, a rival, a lease.
 type endings struct {
 	clock *simClock
@@ -272,13 +280,14 @@ func doLease(ctx context.Context, w *world, s *statement) error {
 	if err != nil {
 		return err
 	}
-	w.procs.main.leads = w.now().Add(left)
-	ends := w.procs.main.leads
+	main := &w.procs.main
+	main.leads = w.now().Add(left)
+	ends := main.leads
 	w.endings.all = append(w.endings.all, ending{at: ends, end: func() error {
-		if !w.procs.main.leads.Equal(ends) {
+		if !main.leads.Equal(ends) {
 			return nil // another process leads already
 		}
-		w.procs.main.leads = time.Time{}
+		main.leads = time.Time{}
 		if w.now().Before(ends) {
 			return nil // it was healed in time
 		}
@@ -293,16 +302,17 @@ func doLease(ctx context.Context, w *world, s *statement) error {
 
 // holdFor has the process hold everything for a while, as while its lease has ended and nobody else has it. Then it goes on.
 func (w *world) holdFor(back time.Duration) {
-	held := w.procs.main.life
-	w.procs.main.held, w.procs.main.leads = true, w.now()
-	w.procs.main.hold()
+	main := &w.procs.main
+	held := main.life
+	main.held, main.leads = true, w.now()
+	main.hold()
 	w.out.say(w.elapsed(), "sluice", "", "holds", "its lease has ended")
 	w.endings.all = append(w.endings.all, ending{at: w.now().Add(back), end: func() error {
-		if w.procs.main.life != held {
+		if main.life != held {
 			return nil // another process leads already
 		}
-		w.procs.main.leads = time.Time{}
+		main.leads = time.Time{}
 		w.out.say(w.elapsed(), "sluice", "", "leads", "its lease is renewed")
-		return w.lead(w.procs.main.sluice.Anew())
+		return w.lead(main.sluice.Anew())
 	}})
 }
