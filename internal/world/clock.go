@@ -57,8 +57,8 @@ type world struct {
 
 func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 	w := &world{
-		clock: newClock(), fixtures: fixtures, config: newConfiguration(), api: apiServer{carry: o.Kubernetes}, procs: processes{main: process{told: told{}}},
-		tally: tally{refused: map[string]int{}}, recording: recording{sparse: o.NoJournal},
+		clock: newClock(), fixtures: fixtures, config: newConfiguration(), api: apiServer{carry: o.Kubernetes},
+		procs: processes{main: process{told: told{}}}, tally: tally{refused: map[string]int{}}, recording: recording{sparse: o.NoJournal},
 	}
 	w.api.clock, w.endings.clock, w.beside.clock = w.clock, w.clock, w.clock
 	w.azure = &azuresim.Server{
@@ -69,7 +69,8 @@ func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 	w.cluster = &kubesim.Cluster{Now: w.now, Seed: o.Seed}
 	w.out = &transcript{w: out, names: newNames()}
 	w.news = &clusterNews{
-		clock: w.clock, cluster: w.cluster, out: w.out, pods: map[string]*podSeen{}, nodes: map[string]*nodeSeen{}, conditions: map[string]string{},
+		clock: w.clock, cluster: w.cluster, out: w.out,
+		pods: map[string]*podSeen{}, nodes: map[string]*nodeSeen{}, conditions: map[string]string{},
 	}
 	w.machines = &machines{
 		clock: w.clock, azure: w.azure, cluster: w.cluster, groups: w.groups, out: w.out,
@@ -136,8 +137,10 @@ func (w *world) begin(ctx context.Context, left legacy) error {
 	}
 	main.book = farm.Ledger
 	w.judges.sound.begins(left.operations != nil)
-	parts := app.Parts{Client: api, Cloud: main.provider, Ledger: main.book, Policy: w.config.policy, DryRun: w.config.dryRun, Now: main.reading, Timing: w.config.timing, Expander: &w.config.advice,
-		Background: untimed{}, Wall: noWall, Silent: w.api.silence, Leads: func() time.Time { return main.leaseEnds(w.now()) }, Learned: left.learned, Breakers: left.breakers,
+	parts := app.Parts{
+		Client: api, Cloud: main.provider, Ledger: main.book, Policy: w.config.policy, DryRun: w.config.dryRun, Now: main.reading,
+		Timing: w.config.timing, Expander: &w.config.advice, Background: untimed{}, Wall: noWall, Silent: w.api.silence,
+		Leads: func() time.Time { return main.leaseEnds(w.now()) }, Learned: left.learned, Breakers: left.breakers,
 	}
 	if w.config.whims != nil {
 		parts.Around = w.config.whims.around
@@ -283,7 +286,10 @@ func (w *world) turn(ctx context.Context, end time.Time, reached func() bool) er
 			return w.out.err
 		}
 		next := end
-		for _, t := range []time.Time{w.machines.nextJoin(), w.finalizing.next(), w.agents.next(), w.procs.main.turnsAt(w.config.timing), w.endings.next(), w.procs.rival.turnsAt(), w.beside.wakes()} {
+		for _, t := range []time.Time{
+			w.machines.nextJoin(), w.finalizing.next(), w.agents.next(), w.procs.main.turnsAt(w.config.timing), w.endings.next(),
+			w.procs.rival.turnsAt(), w.beside.wakes(),
+		} {
 			if t.After(w.now()) && t.Before(next) {
 				next = t
 			}

@@ -20,7 +20,10 @@ func doDiscover(w *world, _ *statement) error {
 
 // farm is what a process is told of Azure that reads this clock.
 func (w *world) farm(wire http.RoundTripper, now func() time.Time) azure.Options {
-	o := azure.Options{Groups: w.groups.specs, Discovery: w.groups.discover, Transport: wire, Now: now, Runner: &w.beside, Ledger: ledger.New(ledger.Horizon(w.config.policy), now)}
+	o := azure.Options{
+		Groups: w.groups.specs, Discovery: w.groups.discover, Transport: wire, Now: now, Runner: &w.beside,
+		Ledger: ledger.New(ledger.Horizon(w.config.policy), now),
+	}
 	if w.groups.discover != nil {
 		o.Groups = nil
 	}

@@ -7,7 +7,7 @@ import (
 	"sluice.dev/sluice/internal/azuresim"
 )
 
-// nodeGroups are the scenario's node groups: what sluice is told of each, and what its machines are. All of them are scale sets, or all are pools.
+// nodeGroups are the scenario's node groups, all scale sets or all pools: what sluice is told of each, and what its machines are.
 type nodeGroups struct {
 	azure    *azuresim.Server // that has them
 	specs    []azure.GroupSpec

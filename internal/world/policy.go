@@ -21,7 +21,7 @@ func newPolicy() policyFlags {
 	return policyFlags{flags, app.PolicyFlags(flags)}
 }
 
-// configuration is what the script has each process of sluice told, and whether that keeps to its plans.
+// configuration is what the script tells each process of sluice, and whether that keeps to its plans.
 type configuration struct {
 	allowed policyFlags
 	policy  *policy.Policy // what allowed came to after the last statement
@@ -34,7 +34,8 @@ type configuration struct {
 
 func newConfiguration() configuration {
 	c := configuration{
-		allowed: newPolicy(), policy: policy.Default(), said: said{}, timing: app.Timing{Resync: 10 * time.Second, Most: 2 * time.Second, Retry: time.Second},
+		allowed: newPolicy(), policy: policy.Default(), said: said{},
+		timing: app.Timing{Resync: 10 * time.Second, Most: 2 * time.Second, Retry: time.Second},
 	}
 	c.policy.Installation = installation
 	return c

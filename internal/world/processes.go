@@ -22,7 +22,7 @@ type processes struct {
 	kill  kill
 }
 
-// process is the process that leads: its life and lease, its clock, what it knows, and when its loop turns. Another one takes over in its place.
+// process is the process that leads: its life and lease, its clock, what it knows, and when its loop turns. The next one takes its place.
 type process struct {
 	sluice   *app.Autoscaler // nil before the first passage of time
 	provider *azure.Provider

@@ -97,8 +97,8 @@ func (w *world) newRival(ctx context.Context, kind string) (*rival, error) {
 	own.provider = provider
 	made := &rival{kind: kind, provider: provider, notes: own, pace: app.NewPace(w.config.timing), due: w.now()}
 	parts := app.Parts{
-		Client: api, Cloud: provider, Ledger: farm.Ledger, Policy: &allowed, DryRun: w.config.dryRun || kind == watcher, Now: w.now, Timing: w.config.timing, Expander: &w.config.advice,
-		Background: untimed{}, Wall: noWall, Silent: w.api.silence, Learned: w.procs.saved.learned, Breakers: w.procs.saved.breakers,
+		Client: api, Cloud: provider, Ledger: farm.Ledger, Policy: &allowed, DryRun: w.config.dryRun || kind == watcher, Now: w.now,
+		Timing: w.config.timing, Expander: &w.config.advice, Background: untimed{}, Wall: noWall, Silent: w.api.silence, Learned: w.procs.saved.learned, Breakers: w.procs.saved.breakers,
 	}
 	if w.config.whims != nil && made.idle() {
 		parts.Around = w.config.whims.around

@@ -38,7 +38,7 @@ type podSeen struct {
 	homeless bool // the scheduler had found no node
 }
 
-// clusterNews is what is new of nodes, pods, requests and buffers: what the transcript has told of them, and whether any of it turns sluice's loop.
+// clusterNews tells what is new of nodes, pods, requests and buffers, and keeps what was told last.
 type clusterNews struct {
 	clock   *simClock
 	cluster *kubesim.Cluster
