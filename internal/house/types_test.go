@@ -12,9 +12,9 @@ const (
 
 // What is above a bound today, with what it has, which may only fall.
 var (
-	overMethods = map[string]int{"internal/azuresim.Server": 193, "internal/azuresim.request": 135, "internal/world.world": 118}
+	overMethods = map[string]int{"internal/azuresim.Server": 193, "internal/azuresim.request": 135}
 	overFields  = map[string]int{
-		"internal/azuresim.Fault": 57, "internal/azuresim.Server": 48, "internal/azuresim.instance": 35, "internal/world.world": 81,
+		"internal/azuresim.Fault": 57, "internal/azuresim.Server": 48, "internal/azuresim.instance": 35,
 	}
 )
 

@@ -27,8 +27,21 @@ type hearing struct {
 	next     time.Time    // its next look
 }
 
+// agents are those of all machines, and what Azure has announced to these.
+type agents struct {
+	clock    *simClock
+	azure    *azuresim.Server
+	machines *machines
+	api      *apiServer
+	config   *configuration
+
+	all     map[string]*hearing  // by vmId; nil when the machines have none
+	stops   map[string]time.Time // when machines to which something was announced are affected, by computer name
+	notices map[string]string    // the last event that a script announced, by what it calls the machine
+}
+
 func doAgents(w *world, _ *statement) error {
-	w.agents, w.stops = map[string]*hearing{}, map[string]time.Time{}
+	w.agents.all, w.agents.stops = map[string]*hearing{}, map[string]time.Time{}
 	return nil
 }
 
@@ -38,80 +51,80 @@ func doNotice(w *world, s *statement) error {
 	if err != nil {
 		return err
 	}
-	return w.onMachine(s, func(id string) error {
+	return w.machines.onMachine(s, func(id string) error {
 		event, err := w.azure.Schedule(id, kind, notice)
 		if err == nil {
-			w.notices[s.names[0]] = event
+			w.agents.notices[s.names[0]] = event
 		}
 		return err
 	})
 }
 
 func doWithdraw(w *world, s *statement) error {
-	event, known := w.notices[s.names[0]]
+	event, known := w.agents.notices[s.names[0]]
 	if !known {
 		return fmt.Errorf("withdraw %s: nothing was announced to it with notice", s.names[0])
 	}
 	return w.azure.Withdraw(event)
 }
 
-// turnAgents lets the agents look whose time has come. While Azure announces nothing to anybody and no node bears a notice, a look would find nothing
+// turn lets the agents look whose time has come. While Azure announces nothing to anybody and no node bears a notice, a look would find nothing
 // and change nothing, and is left out.
-func (w *world) turnAgents(ctx context.Context) error {
-	if w.agents == nil {
+func (as *agents) turn(ctx context.Context) error {
+	if as.all == nil {
 		return nil
 	}
-	announced := w.azure.Announcements()
+	announced := as.azure.Announcements()
 	for _, a := range announced {
-		w.stops[a.ComputerName] = a.Starts
+		as.stops[a.ComputerName] = a.Starts
 	}
-	for _, id := range sortedKeys(w.machines) {
-		m := w.machines[id]
+	for _, id := range sortedKeys(as.machines.all) {
+		m := as.machines.all[id]
 		if !m.joined || m.silent {
-			delete(w.agents, id) // it lives with its machine
+			delete(as.all, id) // it lives with its machine
 			continue
 		}
-		h := w.agents[id]
+		h := as.all[id]
 		if h == nil {
-			made, err := w.newAgent(m)
+			made, err := as.begin(m)
 			if err != nil {
 				return err
 			}
 			h = made
-			w.agents[id] = h
+			as.all[id] = h
 		}
 		switch {
 		case len(announced) == 0 && h.Quiet():
 			h.next = time.Time{}
-		case !w.now().Before(h.next):
-			h.next = w.now().Add(h.Cycle(ctx))
-			if w.whims != nil {
-				w.injectBeside(ctx, h)
+		case !as.clock.now().Before(h.next):
+			h.next = as.clock.now().Add(h.Cycle(ctx))
+			if as.config.whims != nil {
+				as.config.whims.injectBeside(ctx, h)
 			}
 		}
 	}
 	return nil
 }
 
-func (w *world) newAgent(m *machine) (*hearing, error) {
-	config := w.cluster.RESTConfig()
+func (as *agents) begin(m *machine) (*hearing, error) {
+	config := as.machines.cluster.RESTConfig()
 	config.UserAgent = agentName + "/" + m.ComputerName
-	config.Transport = w.carried(config.Transport)
+	config.Transport = as.api.carried(config.Transport)
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("start an agent: %w", err)
 	}
-	metadata := &imds.Client{Transport: &azuresim.Transport{Server: w.azure, Machine: m.ID}}
+	metadata := &imds.Client{Transport: &azuresim.Transport{Server: as.azure, Machine: m.ID}}
 	return &hearing{kube: kube.Writer{Client: api}, metadata: metadata, Agent: &agent.Agent{
 		Metadata: metadata, Client: api, Node: m.ComputerName,
-		Heeds: agent.DefaultHeeds, DryRun: w.dryRun, Now: w.now, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Heeds: agent.DefaultHeeds, DryRun: as.config.dryRun, Now: as.clock.now, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}}, nil
 }
 
-// nextHearing is when the next agent looks that has something to look for; zero when none has.
-func (w *world) nextHearing() time.Time {
+// next is when the next agent looks that has something to look for; zero when none has.
+func (as *agents) next() time.Time {
 	var next time.Time
-	for _, h := range w.agents {
+	for _, h := range as.all {
 		if !h.next.IsZero() && (next.IsZero() || h.next.Before(next)) {
 			next = h.next
 		}

@@ -14,7 +14,7 @@ import (
 // has come to the time of that. One of them runs at a time, and the world's goroutine waits meanwhile, so that a history is the same each
 // time.
 type beside struct {
-	world *world
+	clock *simClock
 	tasks []*task   // that wait for time to pass, in the order in which they began to
 	idle  []*strand // that tasks ran on which have ended
 }
@@ -103,7 +103,7 @@ func (b *beside) Settle(running *sync.WaitGroup) { running.Wait() }
 
 // Await implements azure.Runner.
 func (b *beside) Await(ctx context.Context, done <-chan struct{}, d time.Duration) {
-	until := b.world.now().Add(d)
+	until := b.clock.now().Add(d)
 	for {
 		select {
 		case <-done:
@@ -116,17 +116,10 @@ func (b *beside) Await(ctx context.Context, done <-chan struct{}, d time.Duratio
 		if next.IsZero() || next.After(until) {
 			break
 		}
-		b.turn(next)
+		b.clock.forward(next)
 		b.wake()
 	}
-	b.turn(until)
-}
-
-// turn turns the clock to a time, and never back.
-func (b *beside) turn(to time.Time) {
-	if to.After(b.world.now()) {
-		b.world.nanos.Store(to.UnixNano())
-	}
+	b.clock.forward(until)
 }
 
 // wakes is when the next task goes on; zero when none waits.
@@ -148,7 +141,7 @@ func (b *beside) wake() {
 		}
 		return gone
 	})
-	for next := b.wakes(); !next.IsZero() && !next.After(b.world.now()); next = b.wakes() {
+	for next := b.wakes(); !next.IsZero() && !next.After(b.clock.now()); next = b.wakes() {
 		i := slices.IndexFunc(b.tasks, func(t *task) bool { return t.wake.Equal(next) })
 		t := b.tasks[i]
 		b.tasks = slices.Delete(b.tasks, i, i+1)

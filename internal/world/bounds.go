@@ -70,12 +70,12 @@ func makes(object kubesim.Object) (pods int64, setting string) {
 }
 
 // room says whether a scenario may have a controller beside those that there are. One of the same name does not count beside itself.
-func (w *world) room(o kubesim.Object) error {
+func room(c *kubesim.Cluster, o kubesim.Object) error {
 	pods, setting := makes(o)
 	if setting == "" {
 		return nil
 	}
-	have := made[*appsv1.Deployment](w, o) + made[*appsv1.StatefulSet](w, o) + made[*appsv1.ReplicaSet](w, o) + made[*batchv1.Job](w, o)
+	have := made[*appsv1.Deployment](c, o) + made[*appsv1.StatefulSet](c, o) + made[*appsv1.ReplicaSet](c, o) + made[*batchv1.Job](c, o)
 	if have+pods > mostPods {
 		return fmt.Errorf("%s: %s=%d: a scenario may have %d pods, and has %d without these", o.GetName(), setting, pods, mostPods, have)
 	}
@@ -83,9 +83,9 @@ func (w *world) room(o kubesim.Object) error {
 }
 
 // made counts the pods that the controllers of a kind make, but for one of them.
-func made[T kubesim.Object](w *world, but kubesim.Object) (n int64) {
+func made[T kubesim.Object](c *kubesim.Cluster, but kubesim.Object) (n int64) {
 	_, same := but.(T)
-	for _, o := range kubesim.All[T](w.cluster, "") {
+	for _, o := range kubesim.All[T](c, "") {
 		if !same || o.GetNamespace() != but.GetNamespace() || o.GetName() != but.GetName() {
 			pods, _ := makes(o)
 			n += pods
@@ -95,9 +95,9 @@ func made[T kubesim.Object](w *world, but kubesim.Object) (n int64) {
 }
 
 // add makes an object that a scenario has room for.
-func (w *world) add(o kubesim.Object) (kubesim.Object, error) {
-	if err := w.room(o); err != nil {
+func add(c *kubesim.Cluster, o kubesim.Object) (kubesim.Object, error) {
+	if err := room(c, o); err != nil {
 		return nil, err
 	}
-	return w.cluster.Create(o)
+	return c.Create(o)
 }

@@ -1,27 +1,20 @@
 package world
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
 
-	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/kubesim"
-	"sluice.dev/sluice/internal/ledger"
 	"sluice.dev/sluice/internal/observer"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan/memory"
-	"sluice.dev/sluice/policy"
 )
 
 // What every scenario has: one resource group, and in it a control-plane machine on which sluice runs.
@@ -37,259 +30,141 @@ const (
 
 // world is one scenario while it runs. One goroutine drives it; only the clock is read by others.
 type world struct {
-	nanos atomic.Int64 // the clock
-
+	clock    *simClock
 	azure    *azuresim.Server
 	cluster  *kubesim.Cluster
 	fixtures map[string][]byte
 
-	allowed  policyFlags
-	policy   *policy.Policy // what allowed came to after the last statement
-	said     said           // the statements' own words
-	dryRun   bool
-	prepared bool
-	join     time.Duration // from a machine's boot to its node
-	timing   app.Timing
-	advice   advice
-	groups   []azure.GroupSpec
-	pools    []*pool                      // the groups that are no scale sets; all of them or none
-	deployed int                          // deployments that sluice has named
-	sizes    map[string]machineSize       // by group
-	tags     map[string]map[string]string // of scale sets, by group
-	machines map[string]*machine          // that are or were there, by vmId
-	look     int                          // the number of the last look at them
-	listed   []*machine                   // that it found, in its order
-	pods     map[string]*podSeen          // by UID
-	worked   time.Time                    // when a pod last came to its end
+	config   configuration
+	groups   *nodeGroups
+	prepared bool // what a script does not name is set up
 
-	toldNodes, toldPods uint64 // up to which resource versions the transcript has told
-
-	nodes map[string]*nodeSeen // by name
-	names *names
-
-	conditions map[string]string // of requests and buffers, as they were told last
-	asking     int               // requests and buffers that there were last
-	out        *transcript
-	gone       []*machine     // since it was last told
-	born       map[string]int // machines of a group that there have ever been
-	live       map[string]int // machines of a group that are not being deleted, when last looked at
-	wire       *wire
-	home       *azuresim.Transport // of the machine that sluice runs on
-	beside     beside
-	observer   *observer.Observer
-	rule       *observer.Rules
-
-	skew    time.Duration    // how far the clock of the next process is ahead
-	reading func() time.Time // the clock of the process
-	silent  func()           // ends the silence of watches; nil while they speak
-	slow    time.Duration    // what the API server takes to answer a write of sluice's
-	leads   time.Time        // when the process's lease ends; zero while it renews it
-	endings []ending
-
-	silentSince time.Time
-	rival       *rival            // nil when there is none
-	refused     map[string]int    // writes, by the property that forbade them
-	forbidden   map[string]string // nodes and machines that it keeps now, by their names, with the property
-	actions     int               // of plans, whatever became of them
-	sparse      bool              // no journal is kept
-	trace       *trace            // nil unless asked for
-	whims       *whims            // nil for a sluice that does what it plans
-
+	machines   *machines
+	agents     agents
 	finalizing finalizing
-	backup     *backup   // of the cluster's store; nil for none
-	restored   time.Time // when that was put back last
+	api        apiServer
+	wire       *wire
+	beside     beside
+	endings    endings
+	procs      processes
 
-	agents  map[string]*hearing  // by vmId; nil when the machines have none
-	stops   map[string]time.Time // when machines to which something was announced are affected, by computer name
-	notices map[string]string    // the last event that a script announced, by what it calls the machine
-
-	sluice   *app.Autoscaler // nil before the first passage of time
-	provider *azure.Provider
-	process  context.Context
-	stop     context.CancelFunc // of the process
-	life     context.Context    // of what it does while it leads
-	hold     context.CancelFunc // ends that
-	held     bool               // its lease has ended, and nobody else has it
-	kill     kill
-	killed   string // what a process did last that was killed and has no successor yet
-	notes    *notes
-	saved    legacy          // after its last whole cycle, or ahead of a growth
-	breakers memory.Breakers // as its last cycle leaves them
-	pace     *app.Pace
-	due      time.Time // of the next cycle, if nothing happens before
-	stirred  bool      // something happened that turns the loop, and nobody has noted when
-	stir     app.Stir  // since the last cycle
-	told     told
-	cycles   int
-	journal  bytes.Buffer
-	encoder  *journal.Encoder
-	book     *ledger.Book                              // of the process
-	sound    sound                                     // judges that
-	discover []azure.Discovery                         // how sluice finds its groups; nil when it is told of them
-	carry    func(http.RoundTripper) http.RoundTripper // nil for none
+	news      *clusterNews
+	out       *transcript
+	judges    judges
+	tally     tally
+	recording recording
 }
 
 func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 	w := &world{
-		fixtures: fixtures, allowed: newPolicy(), policy: policy.Default(), said: said{}, join: 30 * time.Second,
-		timing: app.Timing{Resync: 10 * time.Second, Most: 2 * time.Second, Retry: time.Second},
-		sizes:  map[string]machineSize{}, tags: map[string]map[string]string{}, machines: map[string]*machine{}, pods: map[string]*podSeen{}, nodes: map[string]*nodeSeen{},
-		carry: o.Kubernetes, born: map[string]int{}, told: told{}, conditions: map[string]string{}, refused: map[string]int{}, sparse: o.NoJournal, notices: map[string]string{},
+		clock: newClock(), fixtures: fixtures, config: newConfiguration(), api: apiServer{carry: o.Kubernetes},
+		procs: processes{main: process{told: told{}}}, tally: tally{refused: map[string]int{}}, recording: recording{sparse: o.NoJournal},
 	}
-	w.policy.Installation = installation
-	w.nanos.Store(start.UnixNano())
+	w.api.clock, w.endings.clock, w.beside.clock = w.clock, w.clock, w.clock
 	w.azure = &azuresim.Server{
 		Now: w.now, Seed: o.Seed, AnyToken: true, // its clock runs faster than the one that the client's token cache goes by
 		Boot: azuresim.Fixed(90 * time.Second), Delete: azuresim.Fixed(45 * time.Second),
 	}
-	w.azure.Sleep = w.wait
+	w.groups = &nodeGroups{azure: w.azure, sizes: map[string]machineSize{}, tags: map[string]map[string]string{}}
 	w.cluster = &kubesim.Cluster{Now: w.now, Seed: o.Seed}
-	w.names = newNames()
-	w.out = &transcript{w: out, names: w.names}
-	if o.Trace {
-		w.trace = &trace{}
+	w.out = &transcript{w: out, names: newNames()}
+	w.news = &clusterNews{
+		clock: w.clock, cluster: w.cluster, out: w.out,
+		pods: map[string]*podSeen{}, nodes: map[string]*nodeSeen{}, conditions: map[string]string{},
 	}
-	w.home = &azuresim.Transport{Server: w.azure, Machine: controlPlane}
-	w.wire = &wire{world: w, next: w.home}
-	w.rule = w.rules()
-	w.sound = sound{world: w, facts: map[string]*fact{}}
-	w.rule.Acts = w.sound.acted
-	w.beside.world = w
-	w.observer = observer.New(w.azure, w.cluster, w.now, w.rule)
-	w.encoder = journal.NewEncoder(&w.journal)
+	w.machines = &machines{
+		clock: w.clock, azure: w.azure, cluster: w.cluster, groups: w.groups, out: w.out,
+		join: 30 * time.Second, all: map[string]*machine{}, born: map[string]int{},
+	}
+	w.agents = agents{clock: w.clock, azure: w.azure, machines: w.machines, api: &w.api, config: &w.config, notices: map[string]string{}}
+	home := &azuresim.Transport{Server: w.azure, Machine: controlPlane}
+	w.wire = &wire{clock: w.clock, home: home, next: home}
+	if o.Trace {
+		w.wire.trace = &trace{}
+	}
+	w.azure.Sleep = w.wire.wait
+	w.judges.rule = w.rules()
+	w.judges.sound = sound{
+		clock: w.clock, config: &w.config, groups: w.groups, machines: w.machines, api: &w.api, procs: &w.procs, facts: map[string]*fact{},
+	}
+	w.judges.rule.Acts = w.judges.sound.acted
+	w.judges.observer = observer.New(w.azure, w.cluster, w.now, w.judges.rule)
+	w.judges.sound.observer = w.judges.observer
+	w.recording.encoder = journal.NewEncoder(&w.recording.journal)
 	return w
 }
 
 func (w *world) close() {
-	if w.stop != nil {
-		w.stop()
-	}
-	if w.rival != nil {
-		w.rival.stop()
-	}
+	w.procs.end()
 	w.beside.end()
 }
 
-// carried is a way to the API server, as [Options.Kubernetes] has it.
-func (w *world) carried(next http.RoundTripper) http.RoundTripper {
-	if w.carry == nil {
-		return next
-	}
-	return w.carry(next)
-}
-
-func (w *world) now() time.Time { return time.Unix(0, w.nanos.Load()).UTC() }
+func (w *world) now() time.Time { return w.clock.now() }
 
 // elapsed is the time since the start.
-func (w *world) elapsed() time.Duration { return w.now().Sub(start) }
-
-// legacy is what a process leaves to the next one in the status ConfigMap.
-type legacy struct {
-	operations []byte // in flight
-	learned    cluster.Lessons
-	breakers   memory.Breakers
-}
-
-// legacy is what sluice would leave now.
-func (w *world) legacy() legacy {
-	return legacy{w.notes.cycle(w.saved.operations, w.now()), w.sluice.Learned(), w.breakers}
-}
-
-// Notes are what one process knows of the operations in the status ConfigMap, where each process that leads writes its own.
-type notes struct {
-	provider *azure.Provider
-	wrote    []byte    // last, or read when it began
-	at       time.Time // of the last cycle that wrote
-}
-
-// keep puts the process's operations there, in place of those that are. Those of another process it heeds first; ahead of a growth it then writes nothing.
-func (n *notes) keep(there []byte, ahead bool) error {
-	if !bytes.Equal(there, n.wrote) {
-		n.wrote = there
-		if err := n.provider.MergeOperations(there); err != nil && ahead {
-			return err
-		}
-	}
-	n.wrote = n.provider.SaveOperations()
-	return nil
-}
-
-// cycle has the process write at the end of a cycle, once a minute or when it knows something else, and returns what is there then.
-func (n *notes) cycle(there []byte, now time.Time) []byte {
-	if now.Sub(n.at) < time.Minute && bytes.Equal(n.provider.SaveOperations(), n.wrote) {
-		return there
-	}
-	_ = n.keep(there, false)
-	n.at = now
-	return n.wrote
-}
-
-// ahead is what a process writes there before a growth: it does not wait for the cycle's end.
-func (w *world) ahead(n *notes) func(context.Context) error {
-	return func(context.Context) error {
-		err := n.keep(w.saved.operations, true)
-		w.saved.operations = n.wrote
-		return err
-	}
-}
+func (w *world) elapsed() time.Duration { return w.clock.elapsed() }
 
 // begin starts sluice, or another one in its place: with an empty memory and a new client, as a new process has them, and the record that the one
 // before has left.
 func (w *world) begin(ctx context.Context, left legacy) error {
-	if w.stop != nil {
-		w.stop()
+	main := &w.procs.main
+	if main.stop != nil {
+		main.stop()
 	}
-	ctx, w.stop = context.WithCancel(ctx)
-	w.process, w.saved, w.breakers, w.leads = ctx, left, left.breakers, time.Time{}
-	w.reading = w.reads()
+	ctx, main.stop = context.WithCancel(ctx)
+	main.ctx, w.procs.saved, main.breakers, main.leads = ctx, left, left.breakers, time.Time{}
+	main.reading = w.procs.reads(w.clock)
 	config := w.cluster.RESTConfig()
 	config.UserAgent = userAgent
-	config.Transport = mortal{w, sluggish{w, w.carried(config.Transport)}, ctx}
+	config.Transport = mortal{&w.procs, sluggish{w.clock, &w.api, w.api.carried(config.Transport)}, ctx}
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
-	if len(w.groups) == 0 {
+	if len(w.groups.specs) == 0 {
 		return errors.New("start sluice: the script has no node group: give it one with group")
 	}
-	farm := w.farm(mortal{w, w.wire, ctx}, w.reading)
-	w.notes = &notes{wrote: left.operations}
-	farm.Ahead = w.ahead(w.notes)
-	w.provider, err = azure.New(ctx, farm)
+	farm := w.farm(mortal{&w.procs, w.wire, ctx}, main.reading)
+	main.notes = &notes{wrote: left.operations}
+	farm.Ahead = w.procs.ahead(main.notes)
+	main.provider, err = azure.New(ctx, farm)
 	if err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
-	w.notes.provider = w.provider
-	if err := w.provider.ResumeOperations(left.operations); err != nil {
+	main.notes.provider = main.provider
+	if err := main.provider.ResumeOperations(left.operations); err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
-	w.book = farm.Ledger
-	w.sound.begins(left.operations != nil)
-	parts := app.Parts{Client: api, Cloud: w.provider, Ledger: w.book, Policy: w.policy, DryRun: w.dryRun, Now: w.reading, Timing: w.timing, Expander: &w.advice,
-		Background: untimed{}, Wall: noWall, Silent: w.silence, Leads: w.ownLease, Learned: left.learned, Breakers: left.breakers,
+	main.book = farm.Ledger
+	w.judges.sound.begins(left.operations != nil)
+	parts := app.Parts{
+		Client: api, Cloud: main.provider, Ledger: main.book, Policy: w.config.policy, DryRun: w.config.dryRun, Now: main.reading,
+		Timing: w.config.timing, Expander: &w.config.advice, Background: untimed{}, Wall: noWall, Silent: w.api.silence,
+		Leads: func() time.Time { return main.leaseEnds(w.now()) }, Learned: left.learned, Breakers: left.breakers,
 	}
-	if w.whims != nil {
-		parts.Around = w.around
+	if w.config.whims != nil {
+		parts.Around = w.config.whims.around
 	}
 	if err := w.lead(app.New(parts)); err != nil {
 		return err
 	}
 	if left.operations == nil {
-		w.observer.Forgot()
+		w.judges.observer.Forgot()
 	}
 	return nil
 }
 
 // lead has the process begin to lead, or to lead again.
 func (w *world) lead(sluice *app.Autoscaler) error {
-	w.speak()
-	w.life, w.hold = context.WithCancel(w.process)
-	w.sluice, w.held = sluice, false
-	if err := sluice.Start(w.life); err != nil {
+	main := &w.procs.main
+	w.api.speak()
+	main.life, main.hold = context.WithCancel(main.ctx)
+	main.sluice, main.held, w.out.begun = sluice, false, true
+	if err := sluice.Start(main.life); err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
-	w.observer.Began()
-	w.pace, w.stirred, w.stir, w.told, w.due = app.NewPace(w.timing), false, app.Stir{}, told{}, w.now()
+	w.judges.observer.Began()
+	main.pace, w.news.stirred, main.stir, main.told, main.due = app.NewPace(w.config.timing), false, app.Stir{}, told{}, w.now()
 	return nil
 }
 
@@ -299,7 +174,7 @@ func (w *world) prepare() error {
 		return nil
 	}
 	w.prepared = true
-	if err := w.tagAll(); err != nil {
+	if err := w.groups.tagAll(); err != nil {
 		return err
 	}
 	if err := w.azure.AddIdentity(azuresim.Identity{ID: identityID, TenantID: tenant, ClientID: client}); err != nil {
@@ -310,22 +185,22 @@ func (w *world) prepare() error {
 	}); err != nil {
 		return err
 	}
-	return w.deployPools()
+	return w.groups.deployPools()
 }
 
 // perform does one statement.
 func (w *world) perform(ctx context.Context, s statement) error {
-	if s.verb.setup && w.sluice != nil {
+	if s.verb.setup && w.procs.started() {
 		return fmt.Errorf("%s: sluice has started: it must stand before the first advance, until or restart", s.verb.name)
 	}
 	if s.verb.time {
-		if w.sluice == nil {
+		if !w.procs.started() {
 			if err := w.wake(ctx); err != nil {
 				return err
 			}
 		}
 	}
-	if w.sluice != nil && !s.verb.quiet {
+	if w.procs.started() && !s.verb.quiet {
 		w.out.script(w.elapsed(), s.text)
 	}
 	if s.verb.name == "advance" || s.verb.name == "until" {
@@ -360,7 +235,7 @@ func (w *world) restart(ctx context.Context, s *statement) error {
 	if operations == "lost" {
 		return w.begin(ctx, legacy{})
 	}
-	return w.begin(ctx, w.legacy())
+	return w.begin(ctx, w.procs.legacy(w.now()))
 }
 
 // pass lets time pass: for a while, or until something is so.
@@ -401,7 +276,7 @@ func (w *world) turn(ctx context.Context, end time.Time, reached func() bool) er
 			return err
 		}
 		w.beside.wake()
-		if err := w.endDue(false); err != nil {
+		if err := w.endings.end(false); err != nil {
 			return err
 		}
 		if err := w.rest(ctx); err != nil {
@@ -411,7 +286,10 @@ func (w *world) turn(ctx context.Context, end time.Time, reached func() bool) er
 			return w.out.err
 		}
 		next := end
-		for _, t := range []time.Time{w.nextJoin(), w.nextFinalized(), w.nextHearing(), w.turnsAt(), w.nextEnding(), w.rivalTurns(), w.beside.wakes()} {
+		for _, t := range []time.Time{
+			w.machines.nextJoin(), w.finalizing.next(), w.agents.next(), w.procs.main.turnsAt(w.config.timing), w.endings.next(),
+			w.procs.rival.turnsAt(), w.beside.wakes(),
+		} {
 			if t.After(w.now()) && t.Before(next) {
 				next = t
 			}
@@ -422,36 +300,8 @@ func (w *world) turn(ctx context.Context, end time.Time, reached func() bool) er
 		if t, ok := w.cluster.NextChange(); ok && t.Before(next) {
 			next = t
 		}
-		w.nanos.Store(next.UnixNano())
+		w.clock.set(next)
 	}
-}
-
-// hearAnswers has loops turn for answers of Azure that no cycle waited for.
-func (w *world) hearAnswers() {
-	select {
-	case <-w.provider.Triggers():
-		w.stirred = true
-	default:
-	}
-	if w.rival == nil {
-		return
-	}
-	select {
-	case <-w.rival.provider.Triggers():
-		w.rival.due = w.now()
-	default:
-	}
-}
-
-// turnsAt is when the next cycle is due, by the rules of app.Autoscaler.Run; zero while none is.
-func (w *world) turnsAt() time.Time {
-	if w.held {
-		return time.Time{}
-	}
-	if due, stirred := w.stir.Due(w.timing); stirred {
-		return due
-	}
-	return w.due
 }
 
 // mostRounds bounds what may happen within one instant.
@@ -463,17 +313,16 @@ func (w *world) rest(ctx context.Context) error {
 		if err := w.settle(); err != nil {
 			return err
 		}
-		if err := w.turnAgents(ctx); err != nil {
+		if err := w.agents.turn(ctx); err != nil {
 			return err
 		}
 		if err := w.settle(); err != nil {
 			return err
 		}
-		w.sound.judge()
-		w.hearAnswers()
-		if w.stirred {
-			w.stir.Note(w.now())
-			w.stirred = false
+		w.judges.sound.judge()
+		if w.procs.hearAnswers(w.now()) || w.news.stirred {
+			w.procs.main.stir.Note(w.now())
+			w.news.stirred = false
 		}
 		if err := w.turnRival(ctx); err != nil {
 			return err
@@ -481,10 +330,10 @@ func (w *world) rest(ctx context.Context) error {
 		if err := w.inherit(ctx); err != nil { // killed by what it waited for beside its cycle
 			return err
 		}
-		if w.held || w.now().Before(w.turnsAt()) {
+		if w.procs.main.held || w.now().Before(w.procs.main.turnsAt(w.config.timing)) {
 			return w.listen(ctx)
 		}
-		w.stir = app.Stir{}
+		w.procs.main.stir = app.Stir{}
 		if err := w.cycle(ctx); err != nil {
 			return err
 		}
@@ -495,16 +344,16 @@ func (w *world) rest(ctx context.Context) error {
 // settle lets machines and the cluster act until nothing changes, and tells what happened.
 func (w *world) settle() error {
 	for range mostRounds {
-		if err := w.moveMachines(); err != nil {
+		if err := w.machines.move(); err != nil {
 			return err
 		}
-		if err := w.finalize(); err != nil {
+		if err := w.finalizing.turn(w.cluster, w.now()); err != nil {
 			return err
 		}
 		if w.cluster.Step() {
 			continue
 		}
-		w.tellCluster()
+		w.news.tell()
 		w.out.flush()
 		return nil
 	}

@@ -21,7 +21,7 @@ func (w *world) condition(s *statement) (func() bool, error) {
 	switch kind {
 	case "pod":
 		pod := func() (*corev1.Pod, bool) {
-			namespace, name := w.apart(said) // every time: its name may come to be known
+			namespace, name := w.out.names.apart(said) // every time: its name may come to be known
 			return kubesim.Find[*corev1.Pod](w.cluster, namespace, name)
 		}
 		known = map[string]func() bool{
@@ -32,7 +32,7 @@ func (w *world) condition(s *statement) (func() bool, error) {
 		}
 	case "node":
 		node := func() (*corev1.Node, bool) {
-			return kubesim.Find[*corev1.Node](w.cluster, "", w.names.of(said))
+			return kubesim.Find[*corev1.Node](w.cluster, "", w.out.names.of(said))
 		}
 		known = map[string]func() bool{
 			"ready":    func() bool { n, ok := node(); return ok && cluster.Ready(n) },
@@ -49,16 +49,16 @@ func (w *world) condition(s *statement) (func() bool, error) {
 		}
 	case "machine":
 		known = map[string]func() bool{
-			"created":  func() bool { return w.machineNamed(said) != nil },
-			"deleting": func() bool { m := w.machineNamed(said); return m != nil && m.ProvisioningState == "Deleting" },
-			"gone":     func() bool { return w.machineNamed(said) == nil },
+			"created":  func() bool { return w.machines.named(said) != nil },
+			"deleting": func() bool { m := w.machines.named(said); return m != nil && m.ProvisioningState == "Deleting" },
+			"gone":     func() bool { return w.machines.named(said) == nil },
 		}
 	case "group":
 		n, err := strconv.Atoi(want)
 		if err != nil {
 			return nil, fmt.Errorf("until group %s: %q is not a number of machines", said, want)
 		}
-		return func() bool { return w.live[said] == n }, nil
+		return func() bool { return w.machines.live[said] == n }, nil
 	default:
 		return nil, fmt.Errorf("until: %q is nothing to wait for; there are pod, node, machine, group", kind)
 	}

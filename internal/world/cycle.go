@@ -41,10 +41,10 @@ const rankingNamespace = "kube-system"
 const patience = 2 * time.Minute
 
 // hear waits until sluice has seen all that the cluster has to show. Real time passes nowhere else but in hearOf.
-func (w *world) hear(ctx context.Context) error { return w.hearBy(ctx, w.sluice) }
+func (w *world) hear(ctx context.Context) error { return w.hearBy(ctx, w.procs.main.sluice) }
 
 func (w *world) hearBy(ctx context.Context, sluice *app.Autoscaler) error {
-	if w.silent != nil {
+	if w.api.silent != nil {
 		return nil
 	}
 	resources := followed
@@ -53,20 +53,20 @@ func (w *world) hearBy(ctx context.Context, sluice *app.Autoscaler) error {
 			resources = append(slices.Clip(resources), resource)
 		}
 	}
-	if w.policy.Removal.Skip.CustomControllerPods {
+	if w.config.policy.Removal.Skip.CustomControllerPods {
 		resources = append(slices.Clip(resources), followedControllers...)
 	}
 	due := map[string]uint64{}
 	for _, resource := range resources {
 		due[resource] = w.cluster.ResourceVersion(resource)
 	}
-	if w.policy.Growth.Expands(policy.Priority) { // of ConfigMaps sluice follows the ranking alone
+	if w.config.policy.Growth.Expands(policy.Priority) { // of ConfigMaps sluice follows the ranking alone
 		if c, there := kubesim.Find[*corev1.ConfigMap](w.cluster, rankingNamespace, cluster.RankingName); there {
 			due["configmaps"], _ = strconv.ParseUint(c.ResourceVersion, 10, 64)
 		}
 	}
 	for _, resource := range sortedKeys(due) {
-		if err := w.hearOf(ctx, sluice, resource, due[resource]); err != nil {
+		if err := hearOf(ctx, w.clock, sluice, resource, due[resource]); err != nil {
 			return err
 		}
 	}
@@ -74,14 +74,14 @@ func (w *world) hearBy(ctx context.Context, sluice *app.Autoscaler) error {
 }
 
 // hearOf waits until a process has seen a resource up to a version.
-func (w *world) hearOf(ctx context.Context, sluice *app.Autoscaler, resource string, version uint64) error {
+func hearOf(ctx context.Context, on *simClock, sluice *app.Autoscaler, resource string, version uint64) error {
 	for begun := time.Now(); sluice.Seen(resource) < version; time.Sleep(20 * time.Microsecond) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if time.Since(begun) > patience {
 			return fmt.Errorf("at %s sluice has seen %s up to version %d after %s, and the cluster is at %d",
-				clock(w.elapsed()), resource, sluice.Seen(resource), patience, version)
+				clock(on.elapsed()), resource, sluice.Seen(resource), patience, version)
 		}
 	}
 	return nil
@@ -89,16 +89,16 @@ func (w *world) hearOf(ctx context.Context, sluice *app.Autoscaler, resource str
 
 // listen has every process hear of pods before time goes on: when it heard of one it notes by the world's clock.
 func (w *world) listen(ctx context.Context) error {
-	if w.silent != nil || w.sluice == nil || w.held {
+	if w.api.silent != nil || !w.procs.started() || w.procs.main.held {
 		return nil
 	}
 	version := w.cluster.ResourceVersion("pods")
-	if w.rival != nil {
-		if err := w.hearOf(ctx, w.rival.sluice, "pods", version); err != nil {
+	if w.procs.rival != nil {
+		if err := hearOf(ctx, w.clock, w.procs.rival.sluice, "pods", version); err != nil {
 			return err
 		}
 	}
-	return w.hearOf(ctx, w.sluice, "pods", version)
+	return hearOf(ctx, w.clock, w.procs.main.sluice, "pods", version)
 }
 
 // cycle turns sluice's loop once and says when it is due again, by the rules of app.Autoscaler.Run.
@@ -106,32 +106,31 @@ func (w *world) cycle(ctx context.Context) error {
 	if err := w.hear(ctx); err != nil {
 		return err
 	}
-	w.cycles++
-	w.sound.due = true
-	entry, err := w.step(w.life, w.sluice)
+	main := &w.procs.main
+	w.recording.cycles++
+	w.judges.sound.due = true
+	entry, err := w.step(main.life, main.sluice)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	w.observer.Turn()
-	if w.killed != "" {
+	w.judges.observer.Turn()
+	if main.killed != "" {
 		return w.inherit(ctx)
 	}
 	if err == nil {
-		w.breakers = entry.After.Breakers(w.reading(), w.policy)
+		main.breakers = entry.After.Breakers(main.reading(), w.config.policy)
 	}
-	w.saved = w.legacy()
-	w.due = w.now().Add(w.pace.Wait(w.reading(), entry, err, w.provider.NextPoll()))
+	w.procs.saved = w.procs.legacy(w.now())
+	main.due = w.now().Add(main.pace.Wait(main.reading(), entry, err, main.provider.NextPoll()))
 	if err != nil {
-		w.tellFault(err)
+		main.told.fault(w.out, w.elapsed(), err)
 		return nil
 	}
-	w.count(entry)
-	if !w.sparse {
-		if err := w.encoder.Encode(entry); err != nil {
-			return fmt.Errorf("journal: %w", err)
-		}
+	w.tally.count(entry)
+	if err := w.recording.keep(entry); err != nil {
+		return err
 	}
-	w.tellPlan(entry)
+	main.told.plan(w.out, w.elapsed(), entry)
 	return nil
 }
 
@@ -143,5 +142,5 @@ func (w *world) step(ctx context.Context, sluice *app.Autoscaler) (journal.Entry
 	if err != nil || ctx.Err() != nil {
 		return entry, err
 	}
-	return entry, w.measure(ctx, sluice)
+	return entry, measure(ctx, w.clock, w.cluster, sluice)
 }

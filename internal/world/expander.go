@@ -31,14 +31,14 @@ func (a *advice) Best(_ context.Context, offers []expander.Offer) ([]cluster.Gro
 }
 
 func doExpander(w *world, s *statement) error {
-	w.advice = advice{said: true}
+	w.config.advice = advice{said: true}
 	for _, name := range s.names {
 		switch name {
 		case "nothing":
 		case "down":
-			w.advice.down = true
+			w.config.advice.down = true
 		default:
-			w.advice.keep = append(w.advice.keep, cluster.GroupID(name))
+			w.config.advice.keep = append(w.config.advice.keep, cluster.GroupID(name))
 		}
 	}
 	return nil

@@ -31,8 +31,8 @@ var poolRequests = map[string]string{
 }
 
 // requestsOf is the pattern of the requests that scripts call so; "" for none.
-func (w *world) requestsOf(of string) string {
-	if pattern := poolRequests[of]; pattern != "" && len(w.pools) > 0 {
+func (gs *nodeGroups) requestsOf(of string) string {
+	if pattern := poolRequests[of]; pattern != "" && len(gs.pools) > 0 {
 		return pattern
 	}
 	return requests[of]
@@ -168,7 +168,7 @@ func doFault(w *world, s *statement) error {
 func (w *world) readFault(kind fault, s *statement) (f azuresim.Fault, err error) {
 	f = azuresim.Fault{ScaleSet: s.value("group", ""), Code: s.value("code", ""), Message: s.value("message", "")}
 	of := s.value("of", kind.of)
-	if f.Kind = w.requestsOf(of); of != "" && f.Kind == "" {
+	if f.Kind = w.groups.requestsOf(of); of != "" && f.Kind == "" {
 		return f, s.bad("of", of, strings.Join(sortedKeys(requests), ", "))
 	}
 	if target := s.value("limit", ""); target != "" {
@@ -207,5 +207,5 @@ func (w *world) readFault(kind fault, s *statement) (f azuresim.Fault, err error
 
 func doHeal(w *world, _ *statement) error {
 	w.azure.ClearFaults()
-	return w.endDue(true)
+	return w.endings.end(true)
 }

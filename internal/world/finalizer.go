@@ -37,36 +37,35 @@ func doControllers(w *world, s *statement) (err error) {
 	return err
 }
 
-// finalize has the server's controllers let go of Node objects that were deleted, and forget their passwords.
-func (w *world) finalize() error {
-	f := &w.finalizing
-	if version := w.cluster.ResourceVersion("nodes"); version != f.version {
+// turn has the server's controllers let go of Node objects that were deleted, and forget their passwords.
+func (f *finalizing) turn(c *kubesim.Cluster, now time.Time) error {
+	if version := c.ResourceVersion("nodes"); version != f.version {
 		f.version, f.dying = version, map[string]time.Time{}
-		for _, n := range kubesim.All[*corev1.Node](w.cluster, "") {
+		for _, n := range kubesim.All[*corev1.Node](c, "") {
 			if n.DeletionTimestamp != nil && slices.Contains(n.Finalizers, nodeFinalizer) {
 				f.dying[n.Name] = n.DeletionTimestamp.Time
 			}
 		}
 	}
 	for _, name := range sortedKeys(f.dying) {
-		if f.down || w.now().Before(f.dying[name].Add(f.after)) {
+		if f.down || now.Before(f.dying[name].Add(f.after)) {
 			continue
 		}
-		w.forgetPassword(name)
+		forgetPassword(c, name)
 		drop := func(n *corev1.Node) {
 			n.Finalizers = slices.DeleteFunc(n.Finalizers, func(held string) bool { return held == nodeFinalizer })
 		}
-		if err := kubesim.Edit(w.cluster, "", name, drop); err != nil {
+		if err := kubesim.Edit(c, "", name, drop); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// nextFinalized is when the server's controllers let go of the next Node object; zero when they will not.
-func (w *world) nextFinalized() (next time.Time) {
-	for _, at := range w.finalizing.dying {
-		if due := at.Add(w.finalizing.after); !w.finalizing.down && (next.IsZero() || due.Before(next)) {
+// next is when the server's controllers let go of the next Node object; zero when they will not.
+func (f *finalizing) next() (next time.Time) {
+	for _, at := range f.dying {
+		if due := at.Add(f.after); !f.down && (next.IsZero() || due.Before(next)) {
 			next = due
 		}
 	}

@@ -43,7 +43,7 @@ func FuzzScenario(f *testing.F) {
 		}
 		w := newWorld(Options{NoJournal: true}, map[string][]byte{"objects.yaml": script}, io.Discard)
 		defer w.close()
-		w.install(statements)
+		install(w.cluster, w.fixtures, statements)
 		for _, s := range statements {
 			if s.verb.time || many.MatchString(s.text) {
 				continue

@@ -27,11 +27,11 @@ import (
 // The hands of people and other programs.
 
 // apart is a script's "namespace/name", by default in namespace default, as the cluster has it.
-func (w *world) apart(said string) (namespace, name string) {
+func (n *names) apart(said string) (namespace, name string) {
 	if !strings.Contains(said, "/") {
 		said = "default/" + said
 	}
-	namespace, name, _ = strings.Cut(w.names.of(said), "/")
+	namespace, name, _ = strings.Cut(n.of(said), "/")
 	return namespace, name
 }
 
@@ -55,7 +55,7 @@ func doApply(w *world, s *statement) error {
 		if err != nil {
 			return fmt.Errorf("apply %s: %w", s.names[0], err)
 		}
-		if err := w.create(object); err != nil {
+		if err := create(w.cluster, object); err != nil {
 			return fmt.Errorf("apply %s: %w", s.names[0], err)
 		}
 	}
@@ -78,7 +78,7 @@ func decode(document []byte) (runtime.Object, error) {
 	return object, err
 }
 
-func (w *world) create(object runtime.Object) error {
+func create(c *kubesim.Cluster, object runtime.Object) error {
 	o, ok := object.(kubesim.Object)
 	if !ok {
 		return fmt.Errorf("%T is not one object", object)
@@ -87,19 +87,19 @@ func (w *world) create(object runtime.Object) error {
 		if o.GetNamespace() == "" {
 			o.SetNamespace("default")
 		}
-		if err := w.ensureNamespace(o.GetNamespace()); err != nil {
+		if err := ensureNamespace(c, o.GetNamespace()); err != nil {
 			return err
 		}
 	}
 	if api := kubesim.APIOf(o); api != "" {
-		w.cluster.Install(api)
+		c.Install(api)
 	}
-	if c, is := o.(*corev1.ConfigMap); is {
-		if _, there := kubesim.Find[*corev1.ConfigMap](w.cluster, c.Namespace, c.Name); there {
-			return kubesim.Edit(w.cluster, c.Namespace, c.Name, func(old *corev1.ConfigMap) { old.Data, old.BinaryData = c.Data, c.BinaryData })
+	if made, is := o.(*corev1.ConfigMap); is {
+		if _, there := kubesim.Find[*corev1.ConfigMap](c, made.Namespace, made.Name); there {
+			return kubesim.Edit(c, made.Namespace, made.Name, func(old *corev1.ConfigMap) { old.Data, old.BinaryData = made.Data, made.BinaryData })
 		}
 	}
-	_, err := w.add(o)
+	_, err := add(c, o)
 	return err
 }
 
@@ -108,23 +108,23 @@ func doScale(w *world, s *statement) error {
 	if !ok {
 		return fmt.Errorf("scale %s: %q is not a number of replicas, from 0 to %d", s.names[0], s.names[1], mostPods)
 	}
-	namespace, name := w.apart(s.names[0])
+	namespace, name := w.out.names.apart(s.names[0])
 	next := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: appsv1.DeploymentSpec{Replicas: new(int32(n))}}
-	if err := w.room(next); err != nil {
+	if err := room(w.cluster, next); err != nil {
 		return fmt.Errorf("scale: %w", err)
 	}
 	return kubesim.Edit(w.cluster, namespace, name, func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(n)) })
 }
 
 func doDelete(w *world, s *statement) error {
-	namespace, name := w.apart(s.names[1])
+	namespace, name := w.out.names.apart(s.names[1])
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: name}
 	var o kubesim.Object
 	switch s.names[0] {
 	case "pod":
 		o = &corev1.Pod{ObjectMeta: meta}
 	case "node":
-		node, err := w.node(s, s.names[1])
+		node, err := w.machines.node(s, s.names[1])
 		if err != nil {
 			return err
 		}
@@ -169,12 +169,12 @@ func doGarbage(w *world, s *statement) error {
 }
 
 func doUngate(w *world, s *statement) error {
-	namespace, name := w.apart(s.names[0])
+	namespace, name := w.out.names.apart(s.names[0])
 	return kubesim.Edit(w.cluster, namespace, name, func(p *corev1.Pod) { p.Spec.SchedulingGates = nil })
 }
 
 func doAnnotate(w *world, s *statement) error {
-	return w.editNode(s, func(n *corev1.Node) error {
+	return w.machines.editNode(s, func(n *corev1.Node) error {
 		for _, pair := range s.names[1:] {
 			key, value, ok := strings.Cut(pair, "=")
 			if !ok {
@@ -189,28 +189,28 @@ func doAnnotate(w *world, s *statement) error {
 	})
 }
 
-func (w *world) editNode(s *statement, edit func(*corev1.Node) error) error {
-	name, err := w.node(s, s.names[0])
+func (ms *machines) editNode(s *statement, edit func(*corev1.Node) error) error {
+	name, err := ms.node(s, s.names[0])
 	if err != nil {
 		return err
 	}
 	var bad error
-	if err := kubesim.Edit(w.cluster, "", name, func(n *corev1.Node) { bad = edit(n) }); err != nil {
+	if err := kubesim.Edit(ms.cluster, "", name, func(n *corev1.Node) { bad = edit(n) }); err != nil {
 		return err
 	}
 	return bad
 }
 
 func doCordon(w *world, s *statement) error {
-	return w.editNode(s, func(n *corev1.Node) error { n.Spec.Unschedulable = true; return nil })
+	return w.machines.editNode(s, func(n *corev1.Node) error { n.Spec.Unschedulable = true; return nil })
 }
 
 func doUncordon(w *world, s *statement) error {
-	return w.editNode(s, func(n *corev1.Node) error { n.Spec.Unschedulable = false; return nil })
+	return w.machines.editNode(s, func(n *corev1.Node) error { n.Spec.Unschedulable = false; return nil })
 }
 
 func doSilence(w *world, s *statement) error {
-	m := w.machineNamed(s.names[0])
+	m := w.machines.named(s.names[0])
 	if m == nil {
 		return fmt.Errorf("silence: there is no machine %s", s.names[0])
 	}

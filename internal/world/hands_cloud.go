@@ -142,10 +142,10 @@ func doResize(w *world, s *statement) error {
 
 func doTag(w *world, s *statement) error {
 	group := s.names[0]
-	if w.tags[group] == nil {
+	if w.groups.tags[group] == nil {
 		return fmt.Errorf("tag: there is no group %s", group)
 	}
-	tags := maps.Clone(w.tags[group])
+	tags := maps.Clone(w.groups.tags[group])
 	for _, t := range s.names[1:] {
 		key, value, ok := strings.Cut(t, ":")
 		if !ok || key == "" {
@@ -155,13 +155,13 @@ func doTag(w *world, s *statement) error {
 			delete(tags, key)
 		}
 	}
-	w.tags[group] = tags
+	w.groups.tags[group] = tags
 	return w.azure.SetTags(group, tags)
 }
 
 // doRemake changes what machines of a scale set are that are made from now on.
 func doRemake(w *world, s *statement) error {
-	size, ok := w.sizes[s.names[0]]
+	size, ok := w.groups.sizes[s.names[0]]
 	if !ok {
 		return fmt.Errorf("remake: there is no group %s", s.names[0])
 	}
@@ -172,7 +172,7 @@ func doRemake(w *world, s *statement) error {
 	size.labels = maps.Clone(size.labels)
 	maps.Copy(size.labels, labels)
 	maps.DeleteFunc(size.labels, func(_, value string) bool { return value == "" })
-	w.sizes[s.names[0]] = size
+	w.groups.sizes[s.names[0]] = size
 	if !s.has("image") {
 		return nil
 	}
@@ -182,36 +182,36 @@ func doRemake(w *world, s *statement) error {
 func doTouch(w *world, s *statement) error { return w.azure.Touch(s.names[0], 10*time.Second) }
 
 // onMachine does something to the machine that a statement is about.
-func (w *world) onMachine(s *statement, do func(id string) error) error {
-	id, err := w.machine(s)
+func (ms *machines) onMachine(s *statement, do func(id string) error) error {
+	id, err := ms.id(s)
 	if err != nil {
 		return err
 	}
 	return do(id)
 }
 
-func doRemove(w *world, s *statement) error { return w.onMachine(s, w.azure.DeleteMachine) }
+func doRemove(w *world, s *statement) error { return w.machines.onMachine(s, w.azure.DeleteMachine) }
 
 func doRemoveGroup(w *world, s *statement) error { return w.azure.DeleteScaleSet(s.names[0]) }
 
-func doDeallocate(w *world, s *statement) error { return w.onMachine(s, w.azure.Deallocate) }
+func doDeallocate(w *world, s *statement) error { return w.machines.onMachine(s, w.azure.Deallocate) }
 
-func doStart(w *world, s *statement) error { return w.onMachine(s, w.azure.Start) }
+func doStart(w *world, s *statement) error { return w.machines.onMachine(s, w.azure.Start) }
 
 func doEvict(w *world, s *statement) error {
 	notice, err := s.duration("notice", 30*time.Second)
 	if err != nil {
 		return err
 	}
-	return w.onMachine(s, func(id string) error { return w.azure.Evict(id, notice) })
+	return w.machines.onMachine(s, func(id string) error { return w.azure.Evict(id, notice) })
 }
 
 func doProtect(w *world, s *statement) error {
-	return w.onMachine(s, func(id string) error { return w.azure.Protect(id, true, false) })
+	return w.machines.onMachine(s, func(id string) error { return w.azure.Protect(id, true, false) })
 }
 
 func doUnprotect(w *world, s *statement) error {
-	return w.onMachine(s, func(id string) error { return w.azure.Protect(id, false, false) })
+	return w.machines.onMachine(s, func(id string) error { return w.azure.Protect(id, false, false) })
 }
 
 // lockName is the name of the locks that scripts put.
@@ -222,7 +222,7 @@ func doLock(w *world, s *statement) error {
 	if err != nil {
 		return err
 	}
-	scope, err := w.scope(s)
+	scope, err := w.machines.scope(s)
 	if err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func doLock(w *world, s *statement) error {
 }
 
 func doUnlock(w *world, s *statement) error {
-	scope, err := w.scope(s)
+	scope, err := w.machines.scope(s)
 	if err != nil {
 		return err
 	}
@@ -238,11 +238,11 @@ func doUnlock(w *world, s *statement) error {
 }
 
 // scope is the resource id of a group, or of a machine.
-func (w *world) scope(s *statement) (string, error) {
-	if m := w.machineNamed(s.names[0]); m != nil {
+func (ms *machines) scope(s *statement) (string, error) {
+	if m := ms.named(s.names[0]); m != nil {
 		return m.ID, nil
 	}
-	if w.tags[s.names[0]] == nil {
+	if ms.groups.tags[s.names[0]] == nil {
 		return "", fmt.Errorf("%s: there is no group or machine %s", s.verb.name, s.names[0])
 	}
 	return setID(s.names[0]), nil

@@ -19,14 +19,14 @@ func doTaint(w *world, s *statement) error {
 		}
 		taints = append(taints, t)
 	}
-	return w.editNode(s, func(n *corev1.Node) error {
+	return w.machines.editNode(s, func(n *corev1.Node) error {
 		n.Spec.Taints = append(n.Spec.Taints, taints...)
 		return nil
 	})
 }
 
 func doUntaint(w *world, s *statement) error {
-	return w.editNode(s, func(n *corev1.Node) error {
+	return w.machines.editNode(s, func(n *corev1.Node) error {
 		for _, key := range s.names[1:] {
 			bears := func(t corev1.Taint) bool { return t.Key == key }
 			if !slices.ContainsFunc(n.Spec.Taints, bears) {
@@ -40,7 +40,7 @@ func doUntaint(w *world, s *statement) error {
 
 // doTurnDown says of a pod what another scheduler than Kubernetes' own says when it finds no node for it.
 func doTurnDown(w *world, s *statement) error {
-	namespace, name := w.apart(s.names[0])
+	namespace, name := w.out.names.apart(s.names[0])
 	p, there := kubesim.Find[*corev1.Pod](w.cluster, namespace, name)
 	switch {
 	case !there:

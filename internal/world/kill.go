@@ -22,13 +22,13 @@ func doKill(w *world, s *statement) error {
 	if err != nil {
 		return err
 	}
-	w.kill = kill{in: n, operations: operations == "kept"}
+	w.procs.kill = kill{in: n, operations: operations == "kept"}
 	return nil
 }
 
 // mortal carries what sluice sends, until the process is killed.
 type mortal struct {
-	world *world
+	procs *processes
 	next  http.RoundTripper
 	life  context.Context // of the process
 }
@@ -39,14 +39,14 @@ func (m mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp, err := m.next.RoundTrip(r)
-	if asks(r) || strings.HasSuffix(r.URL.Path, "/token") || m.world.kill.in == 0 {
+	if asks(r) || strings.HasSuffix(r.URL.Path, "/token") || m.procs.kill.in == 0 {
 		return resp, err
 	}
-	if m.world.kill.in--; m.world.kill.in > 0 {
+	if m.procs.kill.in--; m.procs.kill.in > 0 {
 		return resp, err
 	}
-	m.world.killed = r.Method + " " + r.URL.Path[strings.LastIndex(strings.TrimSuffix(r.URL.Path, "/"), "/")+1:]
-	m.world.stop()
+	m.procs.main.killed = r.Method + " " + r.URL.Path[strings.LastIndex(strings.TrimSuffix(r.URL.Path, "/"), "/")+1:]
+	m.procs.main.stop()
 	if err == nil {
 		_ = resp.Body.Close()
 	}
@@ -55,13 +55,13 @@ func (m mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // inherit has the next process take over if the one before was killed.
 func (w *world) inherit(ctx context.Context) error {
-	if w.killed == "" {
+	if w.procs.main.killed == "" {
 		return nil
 	}
-	w.out.say(w.elapsed(), "sluice", "", "killed", "after "+w.killed)
-	w.killed = ""
-	if !w.kill.operations {
+	w.out.say(w.elapsed(), "sluice", "", "killed", "after "+w.procs.main.killed)
+	w.procs.main.killed = ""
+	if !w.procs.kill.operations {
 		return w.begin(ctx, legacy{})
 	}
-	return w.begin(ctx, w.saved)
+	return w.begin(ctx, w.procs.saved)
 }

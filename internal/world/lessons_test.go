@@ -86,7 +86,7 @@ func TestANodeThatDoesNotTakeThePodBuysNoSecondOne(t *testing.T) {
 			if strings.Contains(script, "machines=1") {
 				there = 1
 			}
-			if got := w.born["render"] - there; got != test.bought {
+			if got := w.machines.born["render"] - there; got != test.bought {
 				t.Errorf("%d machines were bought, want %d:\n%s", got, test.bought, told.String())
 			}
 			if !strings.Contains(told.String(), test.said) {

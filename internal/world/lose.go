@@ -14,14 +14,14 @@ import (
 // What strikes many machines at once.
 
 // struck are the machines that a statement is about, in the order of their names: those of a group or of all, in a zone or in all, and of these a share.
-func (w *world) struck(s *statement, group string, such func(*machine) bool) ([]*machine, error) {
+func (ms *machines) struck(s *statement, group string, such func(*machine) bool) ([]*machine, error) {
 	share, err := s.number("share", 100)
 	if err != nil {
 		return nil, err
 	}
 	zone := s.value("zone", "")
 	var all []*machine
-	for _, m := range w.listed {
+	for _, m := range ms.listed {
 		if m.ProvisioningState != "Deleting" && (group == "all" || strings.EqualFold(m.ScaleSet, group)) && (zone == "" || m.Zone == zone) && such(m) {
 			all = append(all, m)
 		}
@@ -31,13 +31,13 @@ func (w *world) struck(s *statement, group string, such func(*machine) bool) ([]
 }
 
 // hasNode says whether the machine's kubelet reports and there is a Node object for it.
-func (w *world) hasNode(m *machine) bool {
-	n, there := kubesim.Find[*corev1.Node](w.cluster, "", m.ComputerName)
+func (ms *machines) hasNode(m *machine) bool {
+	n, there := kubesim.Find[*corev1.Node](ms.cluster, "", m.ComputerName)
 	return m.joined && there && n.Status.NodeInfo.SystemUUID == m.VMID
 }
 
 func doLose(w *world, s *statement) error {
-	all, err := w.struck(s, s.names[1], w.hasNode)
+	all, err := w.machines.struck(s, s.names[1], w.machines.hasNode)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func doLose(w *world, s *statement) error {
 
 // doRevive has kubelets that were stopped, or whose Node objects are gone, begin anew.
 func doRevive(w *world, s *statement) error {
-	all, err := w.struck(s, s.names[0], func(m *machine) bool { return m.silent || m.joined && !w.hasNode(m) })
+	all, err := w.machines.struck(s, s.names[0], func(m *machine) bool { return m.silent || m.joined && !w.machines.hasNode(m) })
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func doRevive(w *world, s *statement) error {
 		}
 		m.silent, m.joined, m.joins = false, false, w.now()
 	}
-	return w.moveKubelets()
+	return w.machines.moveKubelets()
 }
 
 // backup is what the cluster's store held at a time.
@@ -79,22 +79,22 @@ type backup struct {
 }
 
 func doBackup(w *world, _ *statement) error {
-	w.backup = &backup{kubesim.All[*corev1.Node](w.cluster, ""), kubesim.All[*corev1.Pod](w.cluster, "")}
+	w.api.backup = &backup{kubesim.All[*corev1.Node](w.cluster, ""), kubesim.All[*corev1.Pod](w.cluster, "")}
 	return nil
 }
 
 // doRestore has the store hold the nodes and pods that it held at the backup, and no others. Kubelets go on with what they find.
 func doRestore(w *world, _ *statement) error {
-	if w.backup == nil {
+	if w.api.backup == nil {
 		return fmt.Errorf("restore: there is no backup")
 	}
-	w.restored = w.now()
+	w.api.restored = w.now()
 	now := &metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
 	old := map[string]bool{}
-	for _, n := range w.backup.nodes {
+	for _, n := range w.api.backup.nodes {
 		old["node "+n.Name] = true
 	}
-	for _, p := range w.backup.pods {
+	for _, p := range w.api.backup.pods {
 		old["pod "+nameOf(p)] = true
 	}
 	for _, p := range kubesim.All[*corev1.Pod](w.cluster, "") {
@@ -111,15 +111,15 @@ func doRestore(w *world, _ *statement) error {
 			}
 		}
 	}
-	for _, n := range w.backup.nodes {
+	for _, n := range w.api.backup.nodes {
 		if _, there := kubesim.Find[*corev1.Node](w.cluster, "", n.Name); there {
 			continue
 		}
-		if err := w.again(n.DeepCopy()); err != nil {
+		if err := putBack(w.cluster, n.DeepCopy()); err != nil {
 			return err
 		}
-		if m := w.machineOf(n); m != nil && m.joined { // its kubelet finds the object again
-			if err := w.register(m, w.sizes[m.ScaleSet].gpus); err != nil {
+		if m := w.machines.of(n); m != nil && m.joined { // its kubelet finds the object again
+			if err := w.machines.register(m, w.groups.sizes[m.ScaleSet].gpus); err != nil {
 				return err
 			}
 			continue
@@ -129,9 +129,9 @@ func doRestore(w *world, _ *statement) error {
 		}
 		w.cluster.Leave(n.Name) // nobody reports for it any more
 	}
-	for _, p := range w.backup.pods {
+	for _, p := range w.api.backup.pods {
 		if _, there := kubesim.Find[*corev1.Pod](w.cluster, p.Namespace, p.Name); !there && p.DeletionTimestamp == nil {
-			if err := w.again(p.DeepCopy()); err != nil {
+			if err := putBack(w.cluster, p.DeepCopy()); err != nil {
 				return err
 			}
 		}
@@ -139,17 +139,17 @@ func doRestore(w *world, _ *statement) error {
 	return nil
 }
 
-// again has an object in the store that was there once.
-func (w *world) again(o kubesim.Object) error {
+// putBack has an object in the store that was there once.
+func putBack(c *kubesim.Cluster, o kubesim.Object) error {
 	o.SetResourceVersion("")
 	o.SetUID("")
 	o.SetCreationTimestamp(metav1.Time{})
-	_, err := w.cluster.Create(o)
+	_, err := c.Create(o)
 	return err
 }
 
-// machineOf is the machine that a node is; nil when it is gone.
-func (w *world) machineOf(n *corev1.Node) *machine { return w.machines[n.Status.NodeInfo.SystemUUID] }
+// of is the machine that a node is; nil when it is gone.
+func (ms *machines) of(n *corev1.Node) *machine { return ms.all[n.Status.NodeInfo.SystemUUID] }
 
 func nameOf(p *corev1.Pod) string { return p.Namespace + "/" + p.Name }
 
@@ -161,6 +161,6 @@ func doCalm(w *world, s *statement) error {
 	if within == 0 {
 		return fmt.Errorf("calm: give within what time, such as within=20m")
 	}
-	w.observer.Calm(s.names[0], within)
+	w.judges.observer.Calm(s.names[0], within)
 	return nil
 }

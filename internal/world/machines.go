@@ -26,7 +26,7 @@ type machineSize struct {
 	taints    []corev1.Taint // that a new node bears
 	names     string         // one of providerIDs
 	elsewhere bool           // they are nodes of another cluster
-	joinsOnce bool           // an agent whose Node object is gone does not join again: see [world.admits]
+	joinsOnce bool           // an agent whose Node object is gone does not join again: see [machines.admits]
 }
 
 // machine is a scale set's machine as the world has seen it.
@@ -41,13 +41,30 @@ type machine struct {
 	plugin time.Time // when its device plugin announces what it carries; zero: it has nothing to announce any more
 }
 
-// moveMachines has kubelets follow their machines: one that has booted joins after a while, one that is gone leaves.
-func (w *world) moveMachines() error {
-	states, look := w.azure.MachinesSince(w.look)
-	if look == w.look {
-		return w.moveKubelets()
+// machines are the machines of all groups as they were last looked at, and their kubelets.
+type machines struct {
+	clock   *simClock
+	azure   *azuresim.Server
+	cluster *kubesim.Cluster
+	groups  *nodeGroups
+	out     *transcript
+
+	join   time.Duration       // from a machine's boot to its node
+	all    map[string]*machine // that are or were there, by vmId
+	look   int                 // the number of the last look at them
+	listed []*machine          // that it found, in its order
+	gone   []*machine          // since it was last told
+	born   map[string]int      // machines of a group that there have ever been
+	live   map[string]int      // machines of a group that are not being deleted
+}
+
+// move has kubelets follow their machines: one that has booted joins after a while, one that is gone leaves.
+func (ms *machines) move() error {
+	states, look := ms.azure.MachinesSince(ms.look)
+	if look == ms.look {
+		return ms.moveKubelets()
 	}
-	w.look, w.listed = look, w.listed[:0]
+	ms.look, ms.listed = look, ms.listed[:0]
 	now := map[string]bool{}
 	live := map[string]int{}
 	for _, m := range states {
@@ -60,37 +77,37 @@ func (w *world) moveMachines() error {
 			continue
 		}
 		now[state.VMID] = true
-		m := w.machines[state.VMID]
+		m := ms.all[state.VMID]
 		if m == nil {
-			m = &machine{said: w.christen(state), labels: w.sizes[state.ScaleSet].labels}
-			w.machines[state.VMID] = m
-			w.fact("machine", state.Name, "created", w.capacity(state.ScaleSet, live))
+			m = &machine{said: ms.christen(state), labels: ms.groups.sizes[state.ScaleSet].labels}
+			ms.all[state.VMID] = m
+			ms.out.fact(ms.clock.elapsed(), "machine", state.Name, "created", ms.capacity(state.ScaleSet, live))
 		}
-		w.tellMachine(m, state, live)
+		ms.tell(m, state, live)
 		m.MachineState = state
-		w.listed = append(w.listed, m)
-		if err := w.moveKubelet(m); err != nil {
+		ms.listed = append(ms.listed, m)
+		if err := ms.moveKubelet(m); err != nil {
 			return err
 		}
 	}
-	for id, m := range w.machines {
+	for id, m := range ms.all {
 		if !now[id] && m.VMID != "" {
 			if m.joined {
-				w.cluster.Leave(m.ComputerName)
+				ms.cluster.Leave(m.ComputerName)
 			}
-			w.gone = append(w.gone, m)
-			delete(w.machines, id)
+			ms.gone = append(ms.gone, m)
+			delete(ms.all, id)
 		}
 	}
-	w.tellGone()
-	w.live = live
+	ms.tellGone()
+	ms.live = live
 	return nil
 }
 
 // moveKubelets has kubelets follow machines about which nothing is new.
-func (w *world) moveKubelets() error {
-	for _, m := range w.listed {
-		if err := w.moveKubelet(m); err != nil {
+func (ms *machines) moveKubelets() error {
+	for _, m := range ms.listed {
+		if err := ms.moveKubelet(m); err != nil {
 			return err
 		}
 	}
@@ -98,69 +115,69 @@ func (w *world) moveKubelets() error {
 }
 
 // capacity tells how a group's capacity changed since machines were last looked at.
-func (w *world) capacity(group string, live map[string]int) string {
-	return fmt.Sprintf("capacity %d -> %d", w.live[group], live[group])
+func (ms *machines) capacity(group string, live map[string]int) string {
+	return fmt.Sprintf("capacity %d -> %d", ms.live[group], live[group])
 }
 
-// tellMachine tells what changed about a machine.
-func (w *world) tellMachine(m *machine, state azuresim.MachineState, live map[string]int) {
+// tell tells what changed about a machine.
+func (ms *machines) tell(m *machine, state azuresim.MachineState, live map[string]int) {
 	if m.VMID == "" {
 		return
 	}
 	switch {
 	case state.ProvisioningState == "Deleting" && m.ProvisioningState != "Deleting":
-		w.fact("machine", state.Name, "deleting", w.capacity(state.ScaleSet, live))
+		ms.out.fact(ms.clock.elapsed(), "machine", state.Name, "deleting", ms.capacity(state.ScaleSet, live))
 	case state.Error != "" && m.Error == "":
-		w.fact("machine", state.Name, "failed", state.Error)
+		ms.out.fact(ms.clock.elapsed(), "machine", state.Name, "failed", state.Error)
 	case state.PowerState != m.PowerState && (state.PowerState == "deallocated" || state.PowerState == "stopped"):
-		w.fact("machine", state.Name, state.PowerState, "")
+		ms.out.fact(ms.clock.elapsed(), "machine", state.Name, state.PowerState, "")
 	}
 }
 
 // moveKubelet lets a machine's kubelet join or leave.
-func (w *world) moveKubelet(m *machine) error {
-	up := !m.BootedAt.IsZero() && !m.NeverJoins && !m.silent && !w.sizes[m.ScaleSet].elsewhere
+func (ms *machines) moveKubelet(m *machine) error {
+	up := !m.BootedAt.IsZero() && !m.NeverJoins && !m.silent && !ms.groups.sizes[m.ScaleSet].elsewhere
 	switch {
 	case m.joined && !up && m.ProvisioningState != "Deleting":
 		m.joined, m.plugin = false, time.Time{}
-		w.cluster.Leave(m.ComputerName)
-	case m.joined && up && !m.plugin.IsZero() && !w.now().Before(m.plugin):
+		ms.cluster.Leave(m.ComputerName)
+	case m.joined && up && !m.plugin.IsZero() && !ms.clock.now().Before(m.plugin):
 		m.plugin = time.Time{}
-		return w.register(m, w.sizes[m.ScaleSet].gpus)
+		return ms.register(m, ms.groups.sizes[m.ScaleSet].gpus)
 	case m.joined || !up || m.ProvisioningState == "Deleting":
-	case w.sluice == nil: // it has been there for long
-		return w.joinNow(m)
+	case !ms.out.begun: // it has been there for long
+		return ms.joinNow(m)
 	case m.joins.IsZero():
-		m.joins = m.BootedAt.Add(w.join)
+		m.joins = m.BootedAt.Add(ms.join)
 		fallthrough
 	default:
-		if !w.now().Before(m.joins) {
-			return w.joinNow(m)
+		if !ms.clock.now().Before(m.joins) {
+			return ms.joinNow(m)
 		}
 	}
 	return nil
 }
 
-func (w *world) joinNow(m *machine) error {
-	if !w.admits(m) {
-		m.joins = w.now().Add(turnedAway)
+func (ms *machines) joinNow(m *machine) error {
+	if !ms.admits(m) {
+		m.joins = ms.clock.now().Add(turnedAway)
 		return nil
 	}
 	m.joined, m.joins = true, time.Time{}
-	size := w.sizes[m.ScaleSet]
+	size := ms.groups.sizes[m.ScaleSet]
 	if size.gpus == 0 {
-		return w.register(m, 0)
+		return ms.register(m, 0)
 	}
-	if w.sluice == nil || size.announced == 0 {
-		return w.register(m, size.gpus)
+	if !ms.out.begun || size.announced == 0 {
+		return ms.register(m, size.gpus)
 	}
-	m.plugin = w.now().Add(size.announced)
-	return w.register(m, 0)
+	m.plugin = ms.clock.now().Add(size.announced)
+	return ms.register(m, 0)
 }
 
 // register has a machine's kubelet tell the API server of it, with so many GPUs.
-func (w *world) register(m *machine, gpus int) error {
-	size := w.sizes[m.ScaleSet]
+func (ms *machines) register(m *machine, gpus int) error {
+	size := ms.groups.sizes[m.ScaleSet]
 	zone := "0"
 	if m.Zone != "" {
 		zone = m.Location + "-" + m.Zone
@@ -181,10 +198,10 @@ func (w *world) register(m *machine, gpus int) error {
 	}
 	maps.Copy(capacity, size.resources)
 	ready := size.ready
-	if w.sluice == nil { // it has been there for long
+	if !ms.out.begun { // it has been there for long
 		ready = 0
 	}
-	err := w.cluster.Join(kubesim.Machine{
+	err := ms.cluster.Join(kubesim.Machine{
 		Name: m.ComputerName, ProviderID: providerIDs[size.names](m), SystemUUID: m.VMID, InternalIP: m.PrivateIP, Labels: labels, Taints: size.taints,
 		Capacity: capacity, AttachLimits: attaches(size.disks), ReadyAfter: ready, KubeletVersion: versions[size.names],
 		Finalizers: finalizers[size.names],
@@ -192,7 +209,7 @@ func (w *world) register(m *machine, gpus int) error {
 	if err != nil {
 		return err
 	}
-	return w.publish(m.ComputerName, size.devices)
+	return publish(ms.cluster, m.ComputerName, size.devices)
 }
 
 // k3s is the form of provider ids that the cloud controller writes that K3s brings along.
@@ -213,9 +230,9 @@ func embeddedLabels(told map[string]string) map[string]string {
 }
 
 // nextJoin is when the next kubelet registers or the next device plugin speaks; zero when none will.
-func (w *world) nextJoin() time.Time {
+func (ms *machines) nextJoin() time.Time {
 	var next time.Time
-	for _, m := range w.machines {
+	for _, m := range ms.all {
 		due := m.joins
 		if m.joined {
 			due = m.plugin
@@ -229,20 +246,20 @@ func (w *world) nextJoin() time.Time {
 
 // christen has a new machine, and the node that it becomes, called as scripts call it. Azure gives names with random letters to the machines of
 // flexible scale sets.
-func (w *world) christen(m azuresim.MachineState) string {
+func (ms *machines) christen(m azuresim.MachineState) string {
 	said := m.Name
 	if m.InstanceID == m.Name {
-		said = fmt.Sprintf("%s_%d", m.ScaleSet, w.born[m.ScaleSet])
-		w.names.add(m.Name, said)
+		said = fmt.Sprintf("%s_%d", m.ScaleSet, ms.born[m.ScaleSet])
+		ms.out.names.add(m.Name, said)
 	}
-	w.born[m.ScaleSet]++
-	w.names.add(m.ComputerName, said)
+	ms.born[m.ScaleSet]++
+	ms.out.names.add(m.ComputerName, said)
 	return said
 }
 
-// machineNamed is the machine that a script calls so; nil when there is none.
-func (w *world) machineNamed(name string) *machine {
-	for _, m := range w.machines {
+// named is the machine that a script calls so; nil when there is none.
+func (ms *machines) named(name string) *machine {
+	for _, m := range ms.all {
 		if m.said == name {
 			return m
 		}
@@ -250,9 +267,9 @@ func (w *world) machineNamed(name string) *machine {
 	return nil
 }
 
-// machine is the resource id of the machine that a statement is about.
-func (w *world) machine(s *statement) (string, error) {
-	m := w.machineNamed(s.names[0])
+// id is the resource id of the machine that a statement is about.
+func (ms *machines) id(s *statement) (string, error) {
+	m := ms.named(s.names[0])
 	if m == nil {
 		return "", fmt.Errorf("%s: there is no machine %s", s.verb.name, s.names[0])
 	}
@@ -260,11 +277,11 @@ func (w *world) machine(s *statement) (string, error) {
 }
 
 // node is the node's name for what a script calls it: a machine or a node.
-func (w *world) node(s *statement, name string) (string, error) {
-	if m := w.machineNamed(name); m != nil {
+func (ms *machines) node(s *statement, name string) (string, error) {
+	if m := ms.named(name); m != nil {
 		name = m.ComputerName
 	}
-	if _, ok := kubesim.Find[*corev1.Node](w.cluster, "", name); !ok {
+	if _, ok := kubesim.Find[*corev1.Node](ms.cluster, "", name); !ok {
 		return "", fmt.Errorf("%s: there is no node %s", s.verb.name, name)
 	}
 	return name, nil

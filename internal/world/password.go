@@ -21,23 +21,23 @@ func passwordSecret(node string) string { return node + ".node-password.k3s" }
 // admits says whether the machine may register. A K3s server remembers the password that the first machine of a name has brought along, and
 // turns away every other one of the name for as long as it does, or as the Node object of that machine is there. Once the Node object is gone, and the password with it, an agent that has joined
 // with a bootstrap token never joins again: its certificate is refused, and its second request with the token fails.
-func (w *world) admits(m *machine) bool {
-	if w.sizes[m.ScaleSet].names != k3s {
+func (ms *machines) admits(m *machine) bool {
+	if ms.groups.sizes[m.ScaleSet].names != k3s {
 		return true
 	}
 	name := passwordSecret(m.ComputerName)
-	known, there := kubesim.Find[*corev1.Secret](w.cluster, metav1.NamespaceSystem, name)
-	if n, old := kubesim.Find[*corev1.Node](w.cluster, "", m.ComputerName); old && n.Status.NodeInfo.SystemUUID != m.VMID {
+	known, there := kubesim.Find[*corev1.Secret](ms.cluster, metav1.NamespaceSystem, name)
+	if n, old := kubesim.Find[*corev1.Node](ms.cluster, "", m.ComputerName); old && n.Status.NodeInfo.SystemUUID != m.VMID {
 		return false
 	}
 	if there {
 		return string(known.Data["hash"]) == m.VMID
 	}
-	if m.known && w.sizes[m.ScaleSet].joinsOnce {
+	if m.known && ms.groups.sizes[m.ScaleSet].joinsOnce {
 		return false
 	}
 	m.known = true
-	_, err := w.cluster.Create(&corev1.Secret{
+	_, err := ms.cluster.Create(&corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: name}, Data: map[string][]byte{"hash": []byte(m.VMID)},
 	})
 	return err == nil
@@ -45,9 +45,9 @@ func (w *world) admits(m *machine) bool {
 
 // forgetPassword is what a K3s server does when somebody deletes a Node object (docs.k3s.io, Uninstalling K3s), so that the name can be used
 // again. Sluice, which does not know how old the server is, does not rely on that and forgets by its own hand.
-func (w *world) forgetPassword(node string) {
+func forgetPassword(c *kubesim.Cluster, node string) {
 	name := passwordSecret(node)
-	if _, there := kubesim.Find[*corev1.Secret](w.cluster, metav1.NamespaceSystem, name); there {
-		_ = w.cluster.Delete(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: name}}, nil) // it is there
+	if _, there := kubesim.Find[*corev1.Secret](c, metav1.NamespaceSystem, name); there {
+		_ = c.Delete(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: name}}, nil) // it is there
 	}
 }

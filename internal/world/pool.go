@@ -22,8 +22,8 @@ type pool struct {
 }
 
 // sameKind refuses a group of another kind than those before it: a process of sluice manages scale sets or pools.
-func (w *world) sameKind(s *statement, isPool bool) error {
-	if len(w.groups) > 0 && isPool != (len(w.pools) > 0) {
+func (gs *nodeGroups) sameKind(s *statement, isPool bool) error {
+	if len(gs.specs) > 0 && isPool != (len(gs.pools) > 0) {
 		return fmt.Errorf("group %s: mode=%s: the groups of a scenario are all scale sets, or all mode=availability-set", s.names[0], s.value("mode", "uniform"))
 	}
 	for _, setting := range []string{"zones", "zone-balance", "spot", "reuse-ids", "overprovision", "subnet", "missing"} {
@@ -31,47 +31,47 @@ func (w *world) sameKind(s *statement, isPool bool) error {
 			return fmt.Errorf("group %s: %s: machines in an availability set have no such thing: leave it out", s.names[0], setting)
 		}
 	}
-	if isPool && w.discover != nil {
+	if isPool && gs.discover != nil {
 		return fmt.Errorf("group %s: mode=availability-set: sluice finds no pools by their tags: leave discover out", s.names[0])
 	}
 	return nil
 }
 
 // addPool makes a pool's availability set and machines.
-func (w *world) addPool(s *statement, size machineSize, family string, tags map[string]string) error {
+func (gs *nodeGroups) addPool(s *statement, size machineSize, family string, tags map[string]string) error {
 	p := &pool{name: s.names[0], size: s.value("size", ""), tags: tags}
 	var err error
 	if p.machines, err = s.number("machines", 0); err != nil {
 		return err
 	}
 	tags["poolName"] = p.name
-	w.pools, w.sizes[p.name] = append(w.pools, p), size
-	if err := w.azure.AddSKU(azuresim.SKU{
+	gs.pools, gs.sizes[p.name] = append(gs.pools, p), size
+	if err := gs.azure.AddSKU(azuresim.SKU{
 		Name: p.size, Family: family, VCPUs: size.cpu, MemoryGB: float64(size.memory.Value() >> 30), MaxDataDisks: 8,
 	}); err != nil {
 		return fmt.Errorf("group: %w", err)
 	}
-	if err := w.azure.AddAvailabilitySet(azuresim.AvailabilitySet{Subscription: subscription, ResourceGroup: resourceGroup, Name: p.name + "-set", Location: location}); err != nil {
+	if err := gs.azure.AddAvailabilitySet(azuresim.AvailabilitySet{Subscription: subscription, ResourceGroup: resourceGroup, Name: p.name + "-set", Location: location}); err != nil {
 		return fmt.Errorf("group: %w", err)
 	}
 	for n := range p.machines {
-		if err := w.azure.AddMachine(azuresim.Machine{
+		if err := gs.azure.AddMachine(azuresim.Machine{
 			Subscription: subscription, ResourceGroup: resourceGroup, Name: fmt.Sprintf("%s%d", p.prefix(), n), Location: location,
 			Size: p.size, VCPUs: size.cpu, Family: family, AvailabilitySet: p.name + "-set", Tags: tags,
 		}); err != nil {
 			return fmt.Errorf("group: %w", err)
 		}
 	}
-	return w.moveMachines() // so that pods can be put on them
+	return nil
 }
 
 // prefix is what the names of the pool's machines begin with, before their numbers.
 func (p *pool) prefix() string { return "k8s-" + p.name + "-12345678-" }
 
 // template is the deployment's: for each pool its availability set and, for the numbers from Offset to Count, interfaces and machines.
-func (w *world) template() map[string]any {
+func (gs *nodeGroups) template() map[string]any {
 	parameters, resources := map[string]any{}, []any{}
-	for _, p := range w.pools {
+	for _, p := range gs.pools {
 		parameters[p.name+"Count"], parameters[p.name+"Offset"] = map[string]any{"type": "int"}, map[string]any{"type": "int", "defaultValue": 0}
 		numbered := fmt.Sprintf("concat('%s', copyIndex(parameters('%sOffset')))", p.prefix(), p.name)
 		interfaces := fmt.Sprintf("concat(%s, 'VMNic')", numbered)
@@ -102,45 +102,45 @@ func (w *world) template() map[string]any {
 }
 
 // parameters are what the deployment was made with.
-func (w *world) parameters() map[string]any {
+func (gs *nodeGroups) parameters() map[string]any {
 	all := map[string]any{}
-	for _, p := range w.pools {
+	for _, p := range gs.pools {
 		all[p.name+"Count"] = map[string]any{"value": p.machines}
 	}
 	return all
 }
 
 // deployPools leaves the deployment that made the pools, as Azure remembers it.
-func (w *world) deployPools() error {
-	if len(w.pools) == 0 {
+func (gs *nodeGroups) deployPools() error {
+	if len(gs.pools) == 0 {
 		return nil
 	}
-	template, err := json.Marshal(w.template())
+	template, err := json.Marshal(gs.template())
 	if err != nil {
 		return err
 	}
-	parameters, err := json.Marshal(w.parameters())
+	parameters, err := json.Marshal(gs.parameters())
 	if err != nil {
 		return err
 	}
-	return w.azure.AddDeployment(azuresim.Deployment{
+	return gs.azure.AddDeployment(azuresim.Deployment{
 		Subscription: subscription, ResourceGroup: resourceGroup, Name: deploymentName, Template: template, Parameters: parameters,
 	})
 }
 
 // tellPools has a process manage pools.
-func (w *world) tellPools(o *azure.Options) {
-	if len(w.pools) == 0 {
+func (gs *nodeGroups) tellPools(o *azure.Options) {
+	if len(gs.pools) == 0 {
 		return
 	}
-	o.Kind, o.Deployment, o.DeploymentParameters = "standard", deploymentName, w.parameters()
+	o.Kind, o.Deployment, o.DeploymentParameters = "standard", deploymentName, gs.parameters()
 	o.Unique = func() string {
-		w.deployed++
-		return fmt.Sprintf("%d", w.deployed)
+		gs.deployed++
+		return fmt.Sprintf("%d", gs.deployed)
 	}
 }
 
 // empty says whether a group is a pool without a machine: nothing is left that the next one could be modelled on.
-func (w *world) empty(group string) bool {
-	return slices.ContainsFunc(w.pools, func(p *pool) bool { return strings.EqualFold(p.name, group) }) && w.live[group] == 0
+func (ms *machines) empty(group string) bool {
+	return slices.ContainsFunc(ms.groups.pools, func(p *pool) bool { return strings.EqualFold(p.name, group) }) && ms.live[group] == 0
 }

@@ -1,11 +1,9 @@
 package world
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"path"
 	"slices"
@@ -19,15 +17,16 @@ import (
 	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/kubesim"
 	"sluice.dev/sluice/internal/observer"
-	"sluice.dev/sluice/journal"
 )
 
 // wire carries sluice's requests to Azure.
 type wire struct {
-	world  *world
-	next   http.RoundTripper
-	before []forestalling // what others do just before a growth arrives
-	silent bool           // the answer to the request under way comes after the client has given up
+	clock  *simClock
+	home   *azuresim.Transport // of the machine that sluice runs on
+	next   http.RoundTripper   // home, unless a test counts what passes
+	trace  *trace              // nil unless asked for
+	before []forestalling      // what others do just before a growth arrives
+	silent bool                // the answer to the request under way comes after the client has given up
 }
 
 // forestalling is what somebody does to a scale set in the moment before sluice's next growth of it arrives.
@@ -51,7 +50,7 @@ func (t *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 func (t *wire) forestall(set string) error {
 	var errs []error
 	t.before = slices.DeleteFunc(t.before, func(f forestalling) bool {
-		late := f.until > 0 && t.world.elapsed() > f.until
+		late := f.until > 0 && t.clock.elapsed() > f.until
 		due := strings.EqualFold(f.set, set)
 		if due && !late {
 			errs = append(errs, f.act())
@@ -70,7 +69,7 @@ func (t *wire) carry(r *http.Request) (*http.Response, error) {
 		r = alone(r)
 	}
 	resp, err := t.next.RoundTrip(r)
-	t.world.trace.note(t.world.elapsed(), r, resp, err)
+	t.trace.note(t.clock.elapsed(), r, resp, err)
 	if !t.silent {
 		return resp, err
 	}
@@ -103,17 +102,17 @@ func waitedFor(r *http.Request) time.Duration {
 
 // wait lets a delayed answer take its time on the world's clock, as long as the client waits for it. What is asked beside others waits beside
 // them; for anything else the clock goes on.
-func (w *world) wait(ctx context.Context, d time.Duration) {
+func (t *wire) wait(ctx context.Context, d time.Duration) {
 	most, told := ctx.Value(waits{}).(time.Duration)
 	if !told {
 		most = mostWait
 	}
-	if t := taskOf(ctx); t != nil {
-		t.sleep(w.now().Add(min(d, most)))
+	if of := taskOf(ctx); of != nil {
+		of.sleep(t.clock.now().Add(min(d, most)))
 	} else {
-		w.nanos.Add(int64(min(d, most)))
+		t.clock.add(min(d, most))
 	}
-	w.wire.silent = d > most
+	t.silent = d > most
 }
 
 // tooLate is what a client's own clock says of an answer that has not come.
@@ -123,29 +122,34 @@ func (e tooLate) Error() string { return "no answer within " + e.after.String() 
 func (tooLate) Timeout() bool   { return true }
 func (tooLate) Temporary() bool { return true }
 
+// judges are what says whether sluice keeps its promises.
+type judges struct {
+	observer *observer.Observer
+	rule     *observer.Rules
+	sound    sound // judges the ledger of the process that leads
+}
+
 // spec is what sluice was told about a group, with the limits of this hour by the clock of the process that acts.
 func (w *world) spec(group string) azure.GroupSpec {
-	hour := w.reading()
-	if w.rule.Guest {
+	hour := w.procs.main.reading()
+	if w.judges.rule.Guest {
 		hour = w.now()
 	}
-	for _, g := range w.groups {
-		if strings.EqualFold(g.Name, group) {
-			g.Min, g.Max = w.said.hours(g.Name, g.Min, g.Max, hour)
-			return g
-		}
+	g, managed := w.groups.named(group)
+	if managed {
+		g.Min, g.Max = w.config.said.hours(g.Name, g.Min, g.Max, hour)
 	}
-	return azure.GroupSpec{}
+	return g
 }
 
 // rules are what the observer judges by.
 func (w *world) rules() *observer.Rules {
 	return &observer.Rules{
 		Agent:        agentName,
-		ControlPlane: func() bool { return w.said.is("remove-control-plane-nodes") },
-		Jobs:         func() bool { return len(w.said["evict-work"]) > 0 },
-		Cutoff:       func() int32 { return int32(w.said.number("expendable-pods-priority-cutoff", -10)) },
-		DaemonWork:   func(p *corev1.Pod) bool { return w.said.chooses("daemon-work", p) },
+		ControlPlane: func() bool { return w.config.said.is("remove-control-plane-nodes") },
+		Jobs:         func() bool { return len(w.config.said["evict-work"]) > 0 },
+		Cutoff:       func() int32 { return int32(w.config.said.number("expendable-pods-priority-cutoff", -10)) },
+		DaemonWork:   func(p *corev1.Pod) bool { return w.config.said.chooses("daemon-work", p) },
 		Limits: func(group string) (least, most int) {
 			g := w.spec(group)
 			return g.Min, g.Max
@@ -153,32 +157,32 @@ func (w *world) rules() *observer.Rules {
 		Forced: func(m azuresim.MachineState) bool {
 			n, there := kubesim.Find[*corev1.Node](w.cluster, "", m.ComputerName)
 			joined := there && n.Status.NodeInfo.SystemUUID == m.VMID
-			return w.said.is("force-delete-failed-nodes") && m.ProvisioningState == "Failed" || w.said.is("force-delete-unregistered-nodes") && !joined
+			return w.config.said.is("force-delete-failed-nodes") && m.ProvisioningState == "Failed" || w.config.said.is("force-delete-unregistered-nodes") && !joined
 		},
-		Own: func() bool { return w.said.text("cluster-id", "") != "" },
+		Own: func() bool { return w.config.said.text("cluster-id", "") != "" },
 		Sets: func() (all []string) {
-			for _, g := range w.groups {
-				if !w.sizes[g.Name].elsewhere && !w.empty(g.Name) {
+			for _, g := range w.groups.specs {
+				if !w.groups.sizes[g.Name].elsewhere && !w.machines.empty(g.Name) {
 					all = append(all, g.Name)
 				}
 			}
 			return all
 		},
 		Gone: func(node string) bool {
-			return slices.ContainsFunc(w.pools, func(p *pool) bool { return strings.HasPrefix(node, p.prefix()) && w.empty(p.name) })
+			return slices.ContainsFunc(w.groups.pools, func(p *pool) bool { return strings.HasPrefix(node, p.prefix()) && w.machines.empty(p.name) })
 		},
 		Machine: func(group string) (corev1.ResourceList, []corev1.Taint) {
-			size := w.sizes[group]
+			size := w.groups.sizes[group]
 			return corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(size.cpu), resource.DecimalSI), corev1.ResourceMemory: size.memory}, size.taints
 		},
 		Budget: func(nodes int) int {
-			return max(1, int(w.said.number("max-emptied-percentage", 5)*float64(nodes)/100))
+			return max(1, int(w.config.said.number("max-emptied-percentage", 5)*float64(nodes)/100))
 		},
-		Window: func() time.Duration { return w.said.time("emptied-window", 10*time.Minute) },
-		Silent: w.silence,
-		Leads:  func() time.Time { return w.leads },
+		Window: func() time.Duration { return w.config.said.time("emptied-window", 10*time.Minute) },
+		Silent: w.api.silence,
+		Leads:  func() time.Time { return w.procs.main.leads },
 		Stops: func(node string) (time.Time, bool) {
-			at, announced := w.stops[node]
+			at, announced := w.agents.stops[node]
 			return at, announced
 		},
 	}
@@ -193,7 +197,7 @@ func doSettled(ctx context.Context, w *world, s *statement) error {
 	if err := w.finish(ctx); err != nil {
 		return err
 	}
-	w.observer.Settled(scarce == "true")
+	w.judges.observer.Settled(scarce == "true")
 	return nil
 }
 
@@ -206,8 +210,8 @@ const (
 // after the other, and no calm of a fixed length is long enough for them.
 func (w *world) finish(ctx context.Context) error {
 	for end := w.now().Add(mostWork); w.now().Before(end); {
-		rests := w.worked.Add(windsDown)
-		if w.works() {
+		rests := w.news.worked.Add(windsDown)
+		if works(w.cluster) {
 			rests = w.now().Add(windsDown)
 		}
 		if !w.now().Before(rests) {
@@ -221,39 +225,18 @@ func (w *world) finish(ctx context.Context) error {
 }
 
 // works says whether a pod runs that comes to its end.
-func (w *world) works() bool {
-	return slices.ContainsFunc(kubesim.All[*corev1.Pod](w.cluster, ""), func(p *corev1.Pod) bool {
+func works(c *kubesim.Cluster) bool {
+	return slices.ContainsFunc(kubesim.All[*corev1.Pod](c, ""), func(p *corev1.Pod) bool {
 		return p.Annotations[kubesim.RunForAnnotation] != "" && p.Status.Phase == corev1.PodRunning
 	})
 }
 
 // promises are the sentences about what sluice must never do and has done, and about cycles that the journal does not reproduce.
 func (w *world) promises() (broken []string, err error) {
-	w.observer.Turn()
-	for _, v := range w.observer.Violations() {
+	w.judges.observer.Turn()
+	for _, v := range w.judges.observer.Violations() {
 		broken = append(broken, fmt.Sprintf("at %s %s was broken: %s", clock(v.At.Sub(start)), v.Property, v.What))
 	}
-	different, err := w.replay()
+	different, err := w.recording.replay()
 	return append(broken, different...), err
-}
-
-// replay decides every cycle again from the journal alone.
-func (w *world) replay() (different []string, err error) {
-	entries := journal.NewDecoder(bytes.NewReader(w.journal.Bytes()))
-	for {
-		e, err := entries.Next()
-		if errors.Is(err, io.EOF) {
-			return different, nil
-		}
-		if err != nil {
-			return different, fmt.Errorf("read the journal again: %w", err)
-		}
-		_, same, err := journal.Replay(e)
-		if err != nil {
-			return different, err
-		}
-		if !same {
-			different = append(different, fmt.Sprintf("cycle %d at %s is decided differently on replay", e.Cycle, clock(e.Seen.Time.Sub(start))))
-		}
-	}
 }

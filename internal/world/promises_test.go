@@ -167,22 +167,22 @@ func TestBrokenPromisesAreSeen(t *testing.T) {
 			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0"]}`, "")
 		}, "S-16"},
 		"a machine parked under a Job, by its name": {parking + "advance 1m\n", func(t *testing.T, w *world) {
-			w.send(t, http.MethodPost, "/deallocate", `{"instanceIds":["`+w.machineNamed("agents_1").Name+`"]}`, "")
+			w.send(t, http.MethodPost, "/deallocate", `{"instanceIds":["`+w.machines.named("agents_1").Name+`"]}`, "")
 		}, "S-15"},
 		"a machine parked whose node is not on its way out": {parking + "advance 1m\n", func(t *testing.T, w *world) {
-			w.send(t, http.MethodPost, "/deallocate", `{"instanceIds":["`+w.machineNamed("agents_0").Name+`"]}`, "")
+			w.send(t, http.MethodPost, "/deallocate", `{"instanceIds":["`+w.machines.named("agents_0").Name+`"]}`, "")
 		}, "S-16"},
 		"a parking that names nobody": {parking + "advance 1m\n", func(t *testing.T, w *world) {
 			w.send(t, http.MethodPost, "/deallocate", `{"instanceIds":[]}`, "")
 		}, "S-10"},
 		"a parking below the min": {strings.Replace(parking, "min=1", "min=2", 1) + "advance 1m\n", func(t *testing.T, w *world) {
-			w.send(t, http.MethodPost, "/deallocate", `{"instanceIds":["`+w.machineNamed("agents_0").Name+`"]}`, "")
+			w.send(t, http.MethodPost, "/deallocate", `{"instanceIds":["`+w.machines.named("agents_0").Name+`"]}`, "")
 		}, "S-06"},
 		"a start above the max": {strings.Replace(parking, "max=3", "max=1", 1) + "advance 1m\n", func(t *testing.T, w *world) {
-			if err := w.azure.Deallocate(w.machineNamed("agents_1").ID); err != nil {
+			if err := w.azure.Deallocate(w.machines.named("agents_1").ID); err != nil {
 				t.Fatal(err)
 			}
-			w.send(t, http.MethodPost, "/start", `{"instanceIds":["`+w.machineNamed("agents_1").Name+`"]}`, "")
+			w.send(t, http.MethodPost, "/start", `{"instanceIds":["`+w.machines.named("agents_1").Name+`"]}`, "")
 		}, "S-06"},
 		"a capacity above the max and the parked": {parking + "advance 1m\n", func(t *testing.T, w *world) {
 			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":4}}`, "*")
@@ -234,11 +234,11 @@ func TestBrokenPromisesAreSeen(t *testing.T) {
 			w.growTwice(t, func() { w.ask(t, http.MethodGet, "virtualMachines", "", "") })
 		}, ""},
 		"a start above the max, while another process leads, too": {strings.Replace(parking, "max=3", "max=1", 1) + "advance 1m\n", func(t *testing.T, w *world) {
-			if err := w.azure.Deallocate(w.machineNamed("agents_1").ID); err != nil {
+			if err := w.azure.Deallocate(w.machines.named("agents_1").ID); err != nil {
 				t.Fatal(err)
 			}
-			w.rule.Several = true
-			w.send(t, http.MethodPost, "/start", `{"instanceIds":["`+w.machineNamed("agents_1").Name+`"]}`, "")
+			w.judges.rule.Several = true
+			w.send(t, http.MethodPost, "/start", `{"instanceIds":["`+w.machines.named("agents_1").Name+`"]}`, "")
 		}, "S-06"},
 		"a machine named twice": {two + "advance 1m\n", func(t *testing.T, w *world) {
 			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0","0"]}`, "")
@@ -326,12 +326,12 @@ func TestBrokenPromisesAreSeen(t *testing.T) {
 func TestTheNodeObjectOfAParkedMachineIsMissed(t *testing.T) {
 	for _, name := range []string{"agents_0", "agents_1"} {
 		w := played(t, "group agents mode=flexible removal=deallocate size=Standard_D4s_v5 min=1 max=3 machines=2\npod base-0 cpu=3 on=agents_0\nuntil node agents_1 parked\n")
-		if err := kubernetes.NewForConfigOrDie(w.cluster.RESTConfig()).CoreV1().Nodes().Delete(t.Context(), w.machineNamed(name).ComputerName, metav1.DeleteOptions{}); err != nil {
+		if err := kubernetes.NewForConfigOrDie(w.cluster.RESTConfig()).CoreV1().Nodes().Delete(t.Context(), w.machines.named(name).ComputerName, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.observer.Turn()
-		if !slices.ContainsFunc(w.observer.Violations(), func(v observer.Violation) bool { return v.Property == "S-14" }) {
-			t.Errorf("the Node object of machine %s is not missed: %v", name, w.observer.Violations())
+		w.judges.observer.Turn()
+		if !slices.ContainsFunc(w.judges.observer.Violations(), func(v observer.Violation) bool { return v.Property == "S-14" }) {
+			t.Errorf("the Node object of machine %s is not missed: %v", name, w.judges.observer.Violations())
 		}
 	}
 }
@@ -339,12 +339,12 @@ func TestTheNodeObjectOfAParkedMachineIsMissed(t *testing.T) {
 // TestADifferentDecisionIsSeenOnReplay changes one number in a journal: the cycle is told to be decided differently.
 func TestADifferentDecisionIsSeenOnReplay(t *testing.T) {
 	w := played(t, "group agents size=Standard_D4s_v5 min=0 max=5 machines=1\npod base-0 cpu=4 on=agents_0\npod web-0 cpu=3\nadvance 1m\n")
-	forged := strings.Replace(w.journal.String(), `"from":1,"to":2,`, `"from":1,"to":3,`, 1)
-	if forged == w.journal.String() {
+	forged := strings.Replace(w.recording.journal.String(), `"from":1,"to":2,`, `"from":1,"to":3,`, 1)
+	if forged == w.recording.journal.String() {
 		t.Fatal("the journal has no growth from 1 to 2")
 	}
-	w.journal.Reset()
-	w.journal.WriteString(forged)
+	w.recording.journal.Reset()
+	w.recording.journal.WriteString(forged)
 	broken, err := w.promises()
 	if err != nil {
 		t.Fatal(err)
@@ -358,11 +358,11 @@ func TestADifferentDecisionIsSeenOnReplay(t *testing.T) {
 func TestPodsAreCalledAfterTheirController(t *testing.T) {
 	w := played(t, "group agents size=Standard_D4s_v5 min=0 max=5 machines=1\ndeployment web replicas=2 cpu=1\nadvance 10s\n")
 	for _, p := range kubesim.All[*corev1.Pod](w.cluster, "default") {
-		if got := w.names.in(p.Namespace + "/" + p.Name); got != "default/web-1" && got != "default/web-2" {
+		if got := w.out.names.in(p.Namespace + "/" + p.Name); got != "default/web-1" && got != "default/web-2" {
 			t.Errorf("pod %s is called %s", p.Name, got)
 		}
 	}
-	if got := w.names.in("fits node agents000000, waits"); got != "fits node agents_0, waits" {
+	if got := w.out.names.in("fits node agents000000, waits"); got != "fits node agents_0, waits" {
 		t.Errorf("a node is called otherwise: %s", got)
 	}
 }

@@ -17,13 +17,14 @@ import (
 // whims are what a sluice tries whose plans are not to be trusted: actions made of what there is, at random. Nothing but the guard stands between
 // them and the world.
 type whims struct {
-	luck *rand.Rand
-	old  *cluster.Snapshot // what some of them rest on: seen a while ago
+	luck  *rand.Rand
+	tally *tally
+	old   *cluster.Snapshot // what some of them rest on: seen a while ago
 }
 
 func doReckless(w *world, _ *statement) error {
-	w.whims = &whims{luck: rand.New(rand.NewPCG(w.cluster.Seed, 0x77))}
-	w.rule.Reckless = true
+	w.config.whims = &whims{tally: &w.tally, luck: rand.New(rand.NewPCG(w.cluster.Seed, 0x77))}
+	w.judges.rule.Reckless = true
 	return nil
 }
 
@@ -61,25 +62,24 @@ func (h *history) temptation() {
 }
 
 // around stands around what performs plans: after each plan it has something tried that no plan says.
-func (w *world) around(inner app.Performer) app.Performer { return &reckless{w, inner} }
+func (h *whims) around(inner app.Performer) app.Performer { return &reckless{h, inner} }
 
 type reckless struct {
-	world *world
+	whims *whims
 	inner app.Performer
 }
 
 // Perform implements app.Performer.
 func (r *reckless) Perform(ctx context.Context, seen *cluster.Snapshot, p action.Plan) []memory.Result {
 	results := r.inner.Perform(ctx, seen, p)
-	r.world.inject(seen, func(decided *cluster.Snapshot, actions []action.Action) []memory.Result {
+	r.whims.inject(seen, func(decided *cluster.Snapshot, actions []action.Action) []memory.Result {
 		return r.inner.Perform(ctx, decided, action.Plan{Time: p.Time, Counted: p.Counted, Actions: actions})
 	})
 	return results
 }
 
 // inject has actions performed that are made up.
-func (w *world) inject(seen *cluster.Snapshot, perform func(*cluster.Snapshot, []action.Action) []memory.Result) {
-	h := w.whims
+func (h *whims) inject(seen *cluster.Snapshot, perform func(*cluster.Snapshot, []action.Action) []memory.Result) {
 	if h.old == nil || h.luck.IntN(10) == 0 {
 		h.old = seen
 	}
@@ -97,7 +97,7 @@ func (w *world) inject(seen *cluster.Snapshot, perform func(*cluster.Snapshot, [
 		decided = h.old
 	}
 	for _, r := range perform(decided, actions) {
-		w.tally(r)
+		h.tally.add(r)
 	}
 }
 
@@ -202,12 +202,11 @@ func (h *whims) machine(n *cluster.Node, from *cluster.Snapshot) cluster.Machine
 
 // injectBeside has a write tried in the agent's place that it has not decided on, made of what is announced to anybody: the guard is asked as before
 // any other, and what it lets pass is sent.
-func (w *world) injectBeside(ctx context.Context, of *hearing) {
+func (h *whims) injectBeside(ctx context.Context, of *hearing) {
 	seen, err := of.Look(ctx)
 	if err != nil {
 		return // nor does the agent know of anything to do
 	}
-	h := w.whims
 	notice := "none"
 	if len(seen.Notices) > 0 && h.luck.IntN(3) > 0 {
 		notice = seen.Notices[h.luck.IntN(len(seen.Notices))].ID
@@ -223,11 +222,11 @@ func (w *world) injectBeside(ctx context.Context, of *hearing) {
 	default:
 		write = guard.Grow{Group: "agents", From: 0, To: 1}
 	}
-	w.actions++
+	h.tally.actions++
 	var refusal *guard.Refusal
 	switch err := guard.CheckLocal(write, seen); {
 	case errors.As(err, &refusal):
-		w.refused[refusal.Property]++
+		h.tally.refused[refusal.Property]++
 	case err == nil:
 		_ = of.send(ctx, write, seen) // what fails is a fault among others
 	}

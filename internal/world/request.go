@@ -22,20 +22,20 @@ func doPodGroup(w *world, s *statement) error {
 	}
 	meta := metav1.ObjectMeta{Name: s.names[0], Namespace: s.value("namespace", "default")}
 	if api == "coscheduling" {
-		return w.create(&kubesim.CoschedulingGroup{ObjectMeta: meta, Spec: map[string]any{"minMember": int64(least)}})
+		return create(w.cluster, &kubesim.CoschedulingGroup{ObjectMeta: meta, Spec: map[string]any{"minMember": int64(least)}})
 	}
-	return w.create(&schedulingv1beta1.PodGroup{ObjectMeta: meta, Spec: schedulingv1beta1.PodGroupSpec{
+	return create(w.cluster, &schedulingv1beta1.PodGroup{ObjectMeta: meta, Spec: schedulingv1beta1.PodGroupSpec{
 		SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: int32(least)}},
 	}})
 }
 
 // podTemplate stores the pod that a statement describes as a PodTemplate of the same name.
-func (w *world) podTemplate(s *statement) (*corev1.Pod, error) {
-	p, err := w.model(s)
+func podTemplate(c *kubesim.Cluster, s *statement) (*corev1.Pod, error) {
+	p, err := model(c, s)
 	if err != nil {
 		return nil, err
 	}
-	_, err = w.cluster.Create(&corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace}, Template: template(p)})
+	_, err = c.Create(&corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace}, Template: template(p)})
 	return p, err
 }
 
@@ -46,7 +46,7 @@ func doBuffer(w *world, s *statement) error {
 	if of := s.value("of", ""); of != "" {
 		spec["scalableRef"] = map[string]any{"apiGroup": "apps", "kind": "Deployment", "name": of}
 	} else {
-		if _, err := w.podTemplate(s); err != nil {
+		if _, err := podTemplate(w.cluster, s); err != nil {
 			return err
 		}
 		spec["podTemplateRef"] = map[string]any{"name": s.names[0]}
@@ -69,7 +69,7 @@ func doBuffer(w *world, s *statement) error {
 		}
 		spec["limits"] = limits
 	}
-	return w.create(&kubesim.CapacityBuffer{ObjectMeta: metav1.ObjectMeta{Name: s.names[0], Namespace: namespace}, Spec: spec})
+	return create(w.cluster, &kubesim.CapacityBuffer{ObjectMeta: metav1.ObjectMeta{Name: s.names[0], Namespace: namespace}, Spec: spec})
 }
 
 func doProvisioningRequest(w *world, s *statement) error {
@@ -81,7 +81,7 @@ func doProvisioningRequest(w *world, s *statement) error {
 	if err != nil {
 		return err
 	}
-	p, err := w.podTemplate(s)
+	p, err := podTemplate(w.cluster, s)
 	if err != nil {
 		return err
 	}
@@ -100,25 +100,25 @@ func doProvisioningRequest(w *world, s *statement) error {
 		}
 		spec["parameters"] = all
 	}
-	return w.create(&kubesim.ProvisioningRequest{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace}, Spec: spec})
+	return create(w.cluster, &kubesim.ProvisioningRequest{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace}, Spec: spec})
 }
 
 // tellRequests tells what is newly true of requests and buffers, by their conditions. One that comes or goes turns sluice's loop.
-func (w *world) tellRequests() {
+func (ns *clusterNews) tellRequests() {
 	asking := 0
-	for _, r := range kubesim.All[*kubesim.ProvisioningRequest](w.cluster, "") {
+	for _, r := range kubesim.All[*kubesim.ProvisioningRequest](ns.cluster, "") {
 		asking++
-		w.tellConditions("request", r.Namespace+"/"+r.Name, r.Status)
+		ns.tellConditions("request", r.Namespace+"/"+r.Name, r.Status)
 	}
-	for _, b := range kubesim.All[*kubesim.CapacityBuffer](w.cluster, "") {
+	for _, b := range kubesim.All[*kubesim.CapacityBuffer](ns.cluster, "") {
 		asking++
-		w.tellConditions("buffer", b.Namespace+"/"+b.Name, b.Status)
+		ns.tellConditions("buffer", b.Namespace+"/"+b.Name, b.Status)
 	}
-	w.stirred = w.stirred || asking != w.asking
-	w.asking = asking
+	ns.stirred = ns.stirred || asking != ns.asking
+	ns.asking = asking
 }
 
-func (w *world) tellConditions(kind, name string, status map[string]any) {
+func (ns *clusterNews) tellConditions(kind, name string, status map[string]any) {
 	conditions, _ := status["conditions"].([]any)
 	for _, c := range conditions {
 		cond, _ := c.(map[string]any)
@@ -126,12 +126,12 @@ func (w *world) tellConditions(kind, name string, status map[string]any) {
 		value, _ := cond["status"].(string)
 		reason, _ := cond["reason"].(string)
 		is := kind + " " + name + " " + what
-		if said := value + " " + reason; w.conditions[is] != said {
-			w.conditions[is] = said
+		if said := value + " " + reason; ns.conditions[is] != said {
+			ns.conditions[is] = said
 			if value != "True" {
 				what = "not-" + what
 			}
-			w.fact(kind, name, strings.ToLower(what), reason)
+			ns.out.fact(ns.clock.elapsed(), kind, name, strings.ToLower(what), reason)
 		}
 	}
 }

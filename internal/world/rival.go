@@ -9,8 +9,6 @@ import (
 
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/azure"
-	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan/memory"
 )
 
 // A rival is a second process of sluice: one that believes that it leads, as after a lease that was lost and not noticed, one that only looks, or
@@ -53,10 +51,10 @@ func doRival(ctx context.Context, w *world, s *statement) error {
 	if err != nil {
 		return err
 	}
-	if w.rival != nil {
+	if w.procs.rival != nil {
 		return nil
 	}
-	w.speak()
+	w.api.speak()
 	life, stop := context.WithCancel(ctx)
 	made, err := w.newRival(life, kind)
 	if err != nil {
@@ -64,14 +62,14 @@ func doRival(ctx context.Context, w *world, s *statement) error {
 		return err
 	}
 	made.stop, made.life = stop, life
-	w.rival, w.rule.Several = made, true
+	w.procs.rival, w.judges.rule.Several = made, true
 	if !made.idle() {
-		w.observer.Began()
+		w.judges.observer.Began()
 	}
-	w.until(lasts, func() {
-		if w.rival == made {
+	w.endings.until(lasts, func() {
+		if w.procs.rival == made {
 			stop()
-			w.rival, w.rule.Several = nil, false
+			w.procs.rival, w.judges.rule.Several = nil, false
 		}
 	})
 	return nil
@@ -82,88 +80,61 @@ func (w *world) newRival(ctx context.Context, kind string) (*rival, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start a rival: %w", err)
 	}
-	own := &notes{wrote: w.saved.operations}
+	own := &notes{wrote: w.procs.saved.operations}
 	farm := w.farm(w.wire, w.now)
-	farm.Ahead = w.ahead(own)
+	farm.Ahead = w.procs.ahead(own)
 	provider, err := azure.New(ctx, farm)
 	if err != nil {
 		return nil, fmt.Errorf("start a rival: %w", err)
 	}
-	if err := provider.ResumeOperations(w.saved.operations); err != nil {
+	if err := provider.ResumeOperations(w.procs.saved.operations); err != nil {
 		return nil, fmt.Errorf("start a rival: %w", err)
 	}
-	allowed := *w.policy
+	allowed := *w.config.policy
 	if kind == stranger {
 		allowed.ClusterID = otherCluster
 	}
 	own.provider = provider
-	made := &rival{kind: kind, provider: provider, notes: own, pace: app.NewPace(w.timing), due: w.now()}
+	made := &rival{kind: kind, provider: provider, notes: own, pace: app.NewPace(w.config.timing), due: w.now()}
 	parts := app.Parts{
-		Client: api, Cloud: provider, Ledger: farm.Ledger, Policy: &allowed, DryRun: w.dryRun || kind == watcher, Now: w.now, Timing: w.timing, Expander: &w.advice,
-		Background: untimed{}, Wall: noWall, Silent: w.silence, Learned: w.saved.learned, Breakers: w.saved.breakers,
+		Client: api, Cloud: provider, Ledger: farm.Ledger, Policy: &allowed, DryRun: w.config.dryRun || kind == watcher, Now: w.now,
+		Timing: w.config.timing, Expander: &w.config.advice, Background: untimed{}, Wall: noWall, Silent: w.api.silence, Learned: w.procs.saved.learned, Breakers: w.procs.saved.breakers,
 	}
-	if w.whims != nil && made.idle() {
-		parts.Around = w.around
+	if w.config.whims != nil && made.idle() {
+		parts.Around = w.config.whims.around
 	}
 	made.sluice = app.New(parts)
 	return made, made.sluice.Start(ctx)
 }
 
-// rivalTurns is when the rival's loop is due; zero when there is none.
-func (w *world) rivalTurns() time.Time {
-	if w.rival == nil {
+// turnsAt is when the rival's loop is due; zero when there is none.
+func (r *rival) turnsAt() time.Time {
+	if r == nil {
 		return time.Time{}
 	}
-	return w.rival.due
+	return r.due
 }
 
 // turnRival turns the rival's loop when it is due.
 func (w *world) turnRival(ctx context.Context) error {
-	r := w.rival
+	r := w.procs.rival
 	if r == nil || w.now().Before(r.due) {
 		return nil
 	}
 	if err := w.hearBy(ctx, r.sluice); err != nil {
 		return err
 	}
-	w.rule.Guest, w.rule.Idle = true, r.idle()
+	w.judges.rule.Guest, w.judges.rule.Idle = true, r.idle()
 	entry, err := w.step(r.life, r.sluice)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	w.observer.Turn()
-	w.rule.Guest, w.rule.Idle = false, false
+	w.judges.observer.Turn()
+	w.judges.rule.Guest, w.judges.rule.Idle = false, false
 	if !r.idle() {
-		w.saved.operations = r.notes.cycle(w.saved.operations, w.now())
+		w.procs.saved.operations = r.notes.cycle(w.procs.saved.operations, w.now())
 	}
 	r.due = w.now().Add(r.pace.Wait(w.now(), entry, err, r.provider.NextPoll()))
-	w.count(entry)
+	w.tally.count(entry)
 	return nil
-}
-
-// count notes what the guard refused, and what plan did not ask for since the safety contract forbids it: once for as long as it does.
-func (w *world) count(entry journal.Entry) {
-	held := map[string]string{}
-	for _, v := range entry.Plan.Verdicts {
-		for _, why := range v.Because {
-			about, property := v.Subject.String(), why.Property()
-			if property == "" {
-				continue
-			}
-			if held[about] = property; w.forbidden[about] != property {
-				w.refused[property]++
-			}
-		}
-	}
-	w.forbidden = held
-	for _, r := range entry.Results {
-		w.tally(r)
-	}
-}
-
-func (w *world) tally(r memory.Result) {
-	w.actions++
-	if r.Property != "" {
-		w.refused[r.Property]++
-	}
 }

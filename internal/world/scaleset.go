@@ -82,7 +82,7 @@ var providerIDs = map[string]func(m *machine) string{
 
 func doGroup(w *world, s *statement) error {
 	name := s.names[0]
-	if len(w.groups) == mostGroups {
+	if len(w.groups.specs) == mostGroups {
 		return fmt.Errorf("group %s: a scenario has at most %d groups", name, mostGroups)
 	}
 	least, err := s.number("min", 0)
@@ -101,10 +101,10 @@ func doGroup(w *world, s *statement) error {
 	if err != nil {
 		return err
 	}
-	if err := w.sameKind(s, mode == "availability-set"); err != nil {
+	if err := w.groups.sameKind(s, mode == "availability-set"); err != nil {
 		return err
 	}
-	w.groups = append(w.groups, spec)
+	w.groups.specs = append(w.groups.specs, spec)
 	missing, err := s.oneOf("missing", "false", "true")
 	if err != nil || missing == "true" {
 		return err
@@ -150,7 +150,10 @@ func doGroup(w *world, s *statement) error {
 	}
 	size.elsewhere = elsewhere == "true"
 	if mode == "availability-set" {
-		return w.addPool(s, size, family, tags)
+		if err := w.groups.addPool(s, size, family, tags); err != nil {
+			return err
+		}
+		return w.machines.move() // so that pods can be put on them
 	}
 	set := azuresim.ScaleSet{
 		Subscription: subscription, ResourceGroup: resourceGroup, Name: name, Location: location,
@@ -159,11 +162,11 @@ func doGroup(w *world, s *statement) error {
 	if err := s.scaleSet(&set); err != nil {
 		return err
 	}
-	w.sizes[name], w.tags[name] = size, tags
+	w.groups.sizes[name], w.groups.tags[name] = size, tags
 	if err := w.azure.AddScaleSet(set); err != nil {
 		return fmt.Errorf("group: %w", err)
 	}
-	return w.moveMachines() // so that pods can be put on them
+	return w.machines.move() // so that pods can be put on them
 }
 
 // scaleSet reads what Azure is told about a scale set besides its size and its tags.

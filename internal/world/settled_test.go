@@ -70,7 +70,7 @@ func TestWorkIsWaitedForAtTheEnd(t *testing.T) {
 // TestARivalKnowsTheRecord has a second process begin while a machine is being removed: it knows, whatever Azure's reads say.
 func TestARivalKnowsTheRecord(t *testing.T) {
 	w := played(t, "group agents size=Standard_D4s_v5 min=0 max=3 machines=1\nfault never-deleted group=agents times=1\nadvance 10m6s\nrival for=1h\nadvance 1s\n")
-	if left, known := string(w.provider.SaveOperations()), string(w.rival.provider.SaveOperations()); left == "" || known == "" {
+	if left, known := string(w.procs.main.provider.SaveOperations()), string(w.procs.rival.provider.SaveOperations()); left == "" || known == "" {
 		t.Errorf("operations in flight: %q, and the rival knows %q", left, known)
 	}
 }

@@ -13,13 +13,13 @@ import (
 )
 
 func doDryRun(w *world, _ *statement) error {
-	w.dryRun, w.rule.DryRun = true, true
+	w.config.dryRun, w.judges.rule.DryRun = true, true
 	return nil
 }
 
 // doHome has sluice run on a machine of a group.
 func doHome(w *world, s *statement) error {
-	w.home.Machine = s.names[0]
+	w.wire.home.Machine = s.names[0]
 	return nil
 }
 
@@ -27,11 +27,11 @@ func doTiming(w *world, s *statement) (err error) {
 	for setting, take := range map[string]func(time.Duration){
 		"boot":   func(d time.Duration) { w.azure.Boot = azuresim.Fixed(d) },
 		"delete": func(d time.Duration) { w.azure.Delete = azuresim.Fixed(d) },
-		"join":   func(d time.Duration) { w.join = d },
+		"join":   func(d time.Duration) { w.machines.join = d },
 		"detach": func(d time.Duration) { w.cluster.Detach = d },
-		"resync": func(d time.Duration) { w.timing.Resync = d },
-		"quiet":  func(d time.Duration) { w.timing.Quiet = d },
-		"most":   func(d time.Duration) { w.timing.Most = d },
+		"resync": func(d time.Duration) { w.config.timing.Resync = d },
+		"quiet":  func(d time.Duration) { w.config.timing.Quiet = d },
+		"most":   func(d time.Duration) { w.config.timing.Most = d },
 	} {
 		if !s.has(setting) {
 			continue

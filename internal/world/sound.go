@@ -11,6 +11,7 @@ import (
 	"sluice.dev/sluice/fleet/fleettest"
 	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/ledger"
+	"sluice.dev/sluice/internal/observer"
 )
 
 // LedgerSound is the promise that what is true of a machine is in the set that the process's ledger holds possible.
@@ -18,7 +19,14 @@ const LedgerSound = "L-1"
 
 // sound judges the ledger of the process by what azuresim has, not by what it answers.
 type sound struct {
-	world  *world
+	clock    *simClock
+	config   *configuration
+	groups   *nodeGroups
+	machines *machines
+	api      *apiServer
+	procs    *processes
+	observer *observer.Observer
+
 	facts  map[string]*fact         // by vmId, of machines that are or were there
 	told   map[string]fleet.Instant // when the last whole list of a group was asked for that told the truth, by the world's clock
 	off    time.Duration            // how far the clocks of processes have been from the world's at most: a record has the times of the one that wrote it
@@ -41,30 +49,29 @@ type fact struct {
 
 // begins forgets what the process before has heard, and what it did, too, where it left no record.
 func (s *sound) begins(record bool) {
-	s.off = max(s.off, s.world.reading().Sub(s.world.now()).Abs())
+	s.off = max(s.off, s.procs.main.reading().Sub(s.clock.now()).Abs())
 	s.told, s.broken = map[string]fleet.Instant{}, map[string]bool{}
 	for _, f := range s.facts {
 		if !record {
 			f.asked, f.own = 0, false
 		}
 	}
-	s.world.book.Watch(func(all []fleet.Observation) { s.hears(s.world.book, all) })
+	s.procs.main.book.Watch(func(all []fleet.Observation) { s.hears(s.procs.main.book, all) })
 }
 
 // hears notes the lists that the process was told. A list tells the truth when no fault has struck it.
 func (s *sound) hears(book *ledger.Book, all []fleet.Observation) {
-	w := s.world
-	if book != w.book {
+	if book != s.procs.main.book {
 		return // an answer to a process that has ended
 	}
-	ahead := w.reading().Sub(w.now())
+	ahead := s.procs.main.reading().Sub(s.clock.now())
 	for _, o := range all {
 		l, is := o.(fleet.Listed)
 		if !is || !l.Whole {
 			continue
 		}
 		asked := l.Asked.Add(-ahead)
-		if began := fleet.At(w.observer.Honest(string(l.Group))); began != 0 && began.Add(moment) >= asked {
+		if began := fleet.At(s.observer.Honest(string(l.Group))); began != 0 && began.Add(moment) >= asked {
 			s.told[strings.ToLower(string(l.Group))] = asked
 		}
 	}
@@ -101,9 +108,9 @@ func truthOf(m azuresim.MachineState) (is, seems fleet.Set) {
 
 // look takes in what there is now.
 func (s *sound) look() {
-	now := fleet.At(s.world.now())
+	now := fleet.At(s.clock.now())
 	there := map[string]bool{}
-	for _, m := range s.world.listed {
+	for _, m := range s.machines.listed {
 		there[m.VMID] = true
 		f := s.facts[m.VMID]
 		is, seems := truthOf(m.MachineState)
@@ -133,16 +140,15 @@ func (f *fact) becomes(is fleet.Set, now fleet.Instant) {
 // judge says after each turn of the process of which machines the ledger does not hold the truth possible. While two processes lead nobody asks: each knows of the other's
 // writes by the record alone; nor while the API server is silent, or tells of kubelets as an older store has them, which are believed for a minute.
 func (s *sound) judge() {
-	w := s.world
 	s.look()
-	if !s.due || w.killed != "" {
+	if !s.due || s.procs.main.killed != "" {
 		return
 	}
 	s.due = false
-	if w.rival != nil && !w.rival.idle() || w.silent != nil || !w.restored.IsZero() && w.now().Sub(w.restored) < time.Minute {
+	if s.procs.rival != nil && !s.procs.rival.idle() || s.api.silent != nil || !s.api.restored.IsZero() && s.clock.now().Sub(s.api.restored) < time.Minute {
 		return
 	}
-	now, view, h := fleet.At(w.now()), w.book.View(), ledger.Horizon(w.policy)
+	now, view, h := fleet.At(s.clock.now()), s.procs.main.book.View(), ledger.Horizon(s.config.policy)
 	for _, id := range slices.Sorted(maps.Keys(s.facts)) {
 		f := s.facts[id]
 		group := s.group(f.group)
@@ -156,17 +162,13 @@ func (s *sound) judge() {
 		case may != 0 && truth.Sound(may, now, h):
 		default:
 			s.broken[id] = true
-			w.observer.Break(LedgerSound, fmt.Sprintf("machine %s is %04b since %s, and the ledger holds %04b possible", f.name, f.state, clock(f.changed.Time().Sub(start)), may))
+			s.observer.Break(LedgerSound, fmt.Sprintf("machine %s is %04b since %s, and the ledger holds %04b possible", f.name, f.state, clock(f.changed.Time().Sub(start)), may))
 		}
 	}
 }
 
 // group is the id of a scale set's group; "" when sluice does not manage it.
 func (s *sound) group(name string) fleet.GroupID {
-	for _, g := range s.world.groups {
-		if strings.EqualFold(g.Name, name) {
-			return fleet.GroupID(g.Name)
-		}
-	}
-	return ""
+	g, _ := s.groups.named(name)
+	return fleet.GroupID(g.Name)
 }

@@ -71,7 +71,7 @@ func doClaim(w *world, s *statement) error {
 		"once": corev1.ReadWriteOnce, "many": corev1.ReadWriteMany, "once-pod": corev1.ReadWriteOncePod,
 	}[access]
 	namespace := s.value("namespace", "default")
-	if err := w.ensureNamespace(namespace); err != nil {
+	if err := ensureNamespace(w.cluster, namespace); err != nil {
 		return err
 	}
 	claim := &corev1.PersistentVolumeClaim{

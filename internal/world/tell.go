@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,12 +14,12 @@ import (
 )
 
 // tellGone tells of machines that have left the list.
-func (w *world) tellGone() {
-	sort.Slice(w.gone, func(i, j int) bool { return w.gone[i].Name < w.gone[j].Name })
-	for _, m := range w.gone {
-		w.out.say(w.elapsed(), "machine", m.Name, "gone", "")
+func (ms *machines) tellGone() {
+	sort.Slice(ms.gone, func(i, j int) bool { return ms.gone[i].Name < ms.gone[j].Name })
+	for _, m := range ms.gone {
+		ms.out.say(ms.clock.elapsed(), "machine", m.Name, "gone", "")
 	}
-	w.gone = nil
+	ms.gone = nil
 }
 
 // nodeSeen is a node as it was told last.
@@ -37,72 +38,88 @@ type podSeen struct {
 	homeless bool // the scheduler had found no node
 }
 
-// tellCluster tells what changed on nodes and pods since it was last asked, and whether any of it turns sluice's loop: the
-// causes are those of kube.Observer's triggers.
-func (w *world) tellCluster() {
-	w.tellNodes()
-	w.tellPods()
-	w.tellRequests()
+// clusterNews tells what is new of nodes, pods, requests and buffers, and keeps what was told last.
+type clusterNews struct {
+	clock   *simClock
+	cluster *kubesim.Cluster
+	out     *transcript
+
+	nodes      map[string]*nodeSeen // by name
+	pods       map[string]*podSeen  // by UID
+	conditions map[string]string    // of requests and buffers, as they were told last
+	asking     int                  // requests and buffers that there were last
+	worked     time.Time            // when a pod last came to its end
+	stirred    bool                 // something happened that turns the loop, and nobody has noted when
+
+	toldNodes, toldPods uint64 // up to which resource versions nodes and pods were told
 }
 
-func (w *world) tellNodes() {
-	version := w.cluster.ResourceVersion("nodes")
-	if version == w.toldNodes {
+// tell tells what changed on nodes and pods since it was last asked, and whether any of it turns sluice's loop: the
+// causes are those of kube.Observer's triggers.
+func (ns *clusterNews) tell() {
+	ns.tellNodes()
+	ns.tellPods()
+	ns.tellRequests()
+}
+
+func (ns *clusterNews) tellNodes() {
+	version := ns.cluster.ResourceVersion("nodes")
+	if version == ns.toldNodes {
 		return
 	}
-	w.toldNodes = version
-	for _, n := range w.nodes {
+	ns.toldNodes = version
+	for _, n := range ns.nodes {
 		n.found = false
 	}
-	for _, n := range kubesim.All[*corev1.Node](w.cluster, "") {
-		was, ready := w.nodes[n.Name], cluster.Ready(n)
+	for _, n := range kubesim.All[*corev1.Node](ns.cluster, "") {
+		was, ready := ns.nodes[n.Name], cluster.Ready(n)
 		if was == nil {
 			was = &nodeSeen{}
-			w.nodes[n.Name] = was
-			w.stirred = true
+			ns.nodes[n.Name] = was
+			ns.stirred = true
 		}
 		if was.ready != ready {
-			w.stirred = true
+			ns.stirred = true
 			if ready {
-				w.fact("node", n.Name, "ready", "")
+				ns.out.fact(ns.clock.elapsed(), "node", n.Name, "ready", "")
 			} else {
-				w.fact("node", n.Name, "not-ready", "")
+				ns.out.fact(ns.clock.elapsed(), "node", n.Name, "not-ready", "")
 			}
 		}
 		if noticed := cluster.Noticed(n); noticed != was.noticed {
-			was.noticed, w.stirred = noticed, true
+			was.noticed, ns.stirred = noticed, true
 		}
 		was.ready, was.found = ready, true
 	}
-	for _, name := range sortedKeys(w.nodes) {
-		if !w.nodes[name].found {
-			delete(w.nodes, name)
-			w.stirred = true
-			w.fact("node", name, "deleted", "")
+	for _, name := range sortedKeys(ns.nodes) {
+		if !ns.nodes[name].found {
+			delete(ns.nodes, name)
+			ns.stirred = true
+			ns.out.fact(ns.clock.elapsed(), "node", name, "deleted", "")
 		}
 	}
 }
 
 // changedPods are the pods that are new or otherwise than they were told, and the UIDs, sorted, of those that were told and are gone. It costs what has
 // changed, but for the first time and when very much has.
-func (w *world) changedPods() (there []*corev1.Pod, gone []string) {
-	there, left, version, remembered := kubesim.Changed[*corev1.Pod](w.cluster, w.toldPods)
-	w.toldPods = version
+func (ns *clusterNews) changedPods() (there []*corev1.Pod, gone []string) {
+	there, left, version, remembered := kubesim.Changed[*corev1.Pod](ns.cluster, ns.toldPods)
+	ns.toldPods = version
 	if remembered {
 		for _, p := range left {
-			if w.pods[string(p.UID)] != nil {
+			if ns.pods[string(p.UID)] != nil {
 				gone = append(gone, string(p.UID))
 			}
 		}
 		slices.Sort(gone)
 		return there, gone
 	}
-	there = kubesim.All[*corev1.Pod](w.cluster, "")
+	there = kubesim.All[*corev1.Pod](ns.cluster, "")
 	found := make(map[string]bool, len(there))
 	for _, p := range there {
 		found[string(p.UID)] = true
 	}
-	for _, uid := range sortedKeys(w.pods) {
+	for _, uid := range sortedKeys(ns.pods) {
 		if !found[uid] {
 			gone = append(gone, uid)
 		}
@@ -110,53 +127,53 @@ func (w *world) changedPods() (there []*corev1.Pod, gone []string) {
 	return there, gone
 }
 
-func (w *world) tellPods() {
-	pods, gone := w.changedPods()
+func (ns *clusterNews) tellPods() {
+	pods, gone := ns.changedPods()
 	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { // as they came and found room, so that they are numbered so
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(homelessLast(a), homelessLast(b)))
 	})
 	for _, p := range pods {
 		uid := string(p.UID)
-		was := w.pods[uid]
+		was := ns.pods[uid]
 		if was == nil {
 			was = &podSeen{name: p.Namespace + "/" + p.Name, quiet: record(p).Daemon()}
-			w.pods[uid] = was
+			ns.pods[uid] = was
 			if p.GenerateName != "" {
-				w.names.pod(p.Namespace, p.Name, w.controllerOf(p))
+				ns.out.names.pod(p.Namespace, p.Name, controllerOf(ns.cluster, p))
 			}
 		}
 		state, text := stateOf(p)
 		if homeless := p.Spec.NodeName == "" && (record(p).Unschedulable() || record(p).AwaitsCapacity()); homeless != was.homeless {
 			was.homeless = homeless
-			w.stirred = w.stirred || homeless
+			ns.stirred = ns.stirred || homeless
 		}
 		if state != was.state {
 			if state == "finished" || state == "failed" {
-				w.stirred, w.worked = true, w.now()
+				ns.stirred, ns.worked = true, ns.clock.now()
 			}
 			if state != "waiting" && state != "leaving" && !was.quiet {
-				w.fact("pod", was.name, state, text)
+				ns.out.fact(ns.clock.elapsed(), "pod", was.name, state, text)
 			}
 		}
 		was.state, was.node = state, p.Spec.NodeName
 	}
 	for _, uid := range gone {
-		was := w.pods[uid]
-		delete(w.pods, uid)
+		was := ns.pods[uid]
+		delete(ns.pods, uid)
 		switch was.state {
 		case "finished", "failed":
 			continue
 		case "evicted", "preempted", "deleted", "leaving":
 		default:
 			if !was.quiet {
-				if node := w.nodes[was.node]; was.node != "" && node == nil {
-					w.fact("pod", was.name, "lost", "with node "+was.node)
+				if node := ns.nodes[was.node]; was.node != "" && node == nil {
+					ns.out.fact(ns.clock.elapsed(), "pod", was.name, "lost", "with node "+was.node)
 				} else {
-					w.fact("pod", was.name, "deleted", "")
+					ns.out.fact(ns.clock.elapsed(), "pod", was.name, "deleted", "")
 				}
 			}
 		}
-		w.stirred = true
+		ns.stirred = true
 	}
 }
 
@@ -207,26 +224,19 @@ func preempted(p *corev1.Pod) bool {
 }
 
 // controllerOf is the name of what made the pod: its Deployment rather than that one's ReplicaSet.
-func (w *world) controllerOf(p *corev1.Pod) string {
+func controllerOf(c *kubesim.Cluster, p *corev1.Pod) string {
 	owner := metav1.GetControllerOf(p)
 	if owner == nil {
 		return p.GenerateName
 	}
 	if owner.Kind == "ReplicaSet" {
-		if rs, ok := findReplicaSet(w.cluster, p.Namespace, owner.Name); ok {
+		if rs, ok := findReplicaSet(c, p.Namespace, owner.Name); ok {
 			if above := metav1.GetControllerOf(rs); above != nil {
 				return above.Name
 			}
 		}
 	}
 	return owner.Name
-}
-
-// fact tells what happened in the world, once sluice runs.
-func (w *world) fact(kind, name, outcome, text string) {
-	if w.sluice != nil {
-		w.out.say(w.elapsed(), kind, name, outcome, text)
-	}
 }
 
 // record is the pod as decisions read it.

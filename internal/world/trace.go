@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"sluice.dev/sluice/internal/kubesim"
 )
 
 // trace is what sluice asked of Azure, in the order in which it did. Questions that nobody waits for are asked beside the others and are
@@ -29,13 +31,13 @@ func (t *trace) note(at time.Duration, r *http.Request, resp *http.Response, err
 	fmt.Fprintf(&t.said, "%s %s %s: %d\n", at, r.Method, r.URL.RequestURI(), resp.StatusCode)
 }
 
-// traced is all that was noted, and behind it the writes to Kubernetes.
-func (w *world) traced() string {
-	if w.trace == nil {
+// all is what was noted, and behind it the writes to Kubernetes.
+func (t *trace) all(c *kubesim.Cluster) string {
+	if t == nil {
 		return ""
 	}
-	for _, r := range w.cluster.Log() {
-		fmt.Fprintf(&w.trace.said, "%s %s %s %s %s/%s: %d, version %d\n", r.Time.Sub(start), r.Verb, r.Resource, r.Subresource, r.Namespace, r.Name, r.Code, r.ResourceVersion)
+	for _, r := range c.Log() {
+		fmt.Fprintf(&t.said, "%s %s %s %s %s/%s: %d, version %d\n", r.Time.Sub(start), r.Verb, r.Resource, r.Subresource, r.Namespace, r.Name, r.Code, r.ResourceVersion)
 	}
-	return w.trace.said.String()
+	return t.said.String()
 }

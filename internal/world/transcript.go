@@ -14,6 +14,7 @@ import (
 type transcript struct {
 	w     io.Writer
 	names *names
+	begun bool // sluice runs, or has
 	held  []line
 	err   error // of the first failed write
 }
@@ -27,6 +28,13 @@ type line struct {
 // say adds a line.
 func (t *transcript) say(at time.Duration, kind, name, outcome, text string) {
 	t.held = append(t.held, line{at, kind, t.names.in(name), outcome, t.names.in(text)})
+}
+
+// fact adds what happened in the world, once sluice runs.
+func (t *transcript) fact(at time.Duration, kind, name, outcome, text string) {
+	if t.begun {
+		t.say(at, kind, name, outcome, text)
+	}
 }
 
 // script writes what the script does now.

@@ -38,6 +38,33 @@ var apiTroubles = map[string]func(*kubesim.Fault){
 	"lost-answer":  func(f *kubesim.Fault) { f.AfterEffect = true },
 }
 
+// apiServer is how the API server is to sluice and its agents: the way to it, its troubles, and what of its store somebody has kept.
+type apiServer struct {
+	clock *simClock
+	carry func(http.RoundTripper) http.RoundTripper // nil for none
+
+	silent      func() // ends the silence of watches; nil while they speak
+	silentSince time.Time
+	slow        time.Duration // what it takes to answer a write of sluice's
+
+	backup   *backup   // of its store; nil for none
+	restored time.Time // when that was put back last
+}
+
+// carried is a way to the API server, as [Options.Kubernetes] has it.
+func (a *apiServer) carried(next http.RoundTripper) http.RoundTripper {
+	if a.carry == nil {
+		return next
+	}
+	return a.carry(next)
+}
+
+// endings are what ends by itself, or with heal: troubles, a rival, a lease.
+type endings struct {
+	clock *simClock
+	all   []ending
+}
+
 // ending is something that ends by itself at a time.
 type ending struct {
 	at  time.Time
@@ -64,7 +91,7 @@ func doAPIFault(w *world, s *statement) error {
 	}
 	f.Times = times
 	trouble(&f)
-	w.until(lasts, w.cluster.Inject(f))
+	w.endings.until(lasts, w.cluster.Inject(f))
 	return nil
 }
 
@@ -94,17 +121,17 @@ func doSilent(ctx context.Context, w *world, s *statement) error {
 	if err := w.hear(ctx); err != nil {
 		return err
 	}
-	w.speak()
-	w.silent, w.silentSince = w.cluster.Inject(kubesim.Fault{Stall: true}), w.now()
-	w.until(lasts, w.speak)
+	w.api.speak()
+	w.api.silent, w.api.silentSince = w.cluster.Inject(kubesim.Fault{Stall: true}), w.now()
+	w.endings.until(lasts, w.api.speak)
 	return nil
 }
 
 // speak ends the silence of watches, if there is one. A process that begins needs them.
-func (w *world) speak() {
-	if w.silent != nil {
-		w.silent()
-		w.silent = nil
+func (a *apiServer) speak() {
+	if a.silent != nil {
+		a.silent()
+		a.silent = nil
 	}
 }
 
@@ -121,15 +148,16 @@ func doSlow(w *world, s *statement) error {
 	if after <= 0 || after > mostWait || lasts == 0 {
 		return fmt.Errorf("slow-api: give after, at most %s, and for how long, such as after=5s for=2m", mostWait)
 	}
-	w.slow = after
-	w.until(lasts, func() { w.slow = 0 })
+	w.api.slow = after
+	w.endings.until(lasts, func() { w.api.slow = 0 })
 	return nil
 }
 
 // sluggish is a way to an API server that takes its time. Sluice writes from one goroutine only, the world's, whose clock goes on meanwhile; what it watches and
 // lists has a clock of its own.
 type sluggish struct {
-	world *world
+	clock *simClock
+	api   *apiServer
 	next  http.RoundTripper
 }
 
@@ -137,7 +165,7 @@ type sluggish struct {
 func (s sluggish) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := s.next.RoundTrip(r)
 	if !asks(r) {
-		s.world.nanos.Add(int64(s.world.slow))
+		s.clock.add(s.api.slow)
 	}
 	return resp, err
 }
@@ -150,7 +178,7 @@ func asks(r *http.Request) bool {
 
 // doCut ends a silence, too: a new watch begins with what the one before it had not told.
 func doCut(ctx context.Context, w *world, s *statement) error {
-	w.speak()
+	w.api.speak()
 	if err := w.hear(ctx); err != nil {
 		return err
 	}
@@ -159,31 +187,31 @@ func doCut(ctx context.Context, w *world, s *statement) error {
 }
 
 // until has something end after a while, with heal at the latest; zero: only then.
-func (w *world) until(lasts time.Duration, end func()) {
+func (es *endings) until(lasts time.Duration, end func()) {
 	e := ending{end: func() error { end(); return nil }}
 	if lasts > 0 {
-		e.at = w.now().Add(lasts)
+		e.at = es.clock.now().Add(lasts)
 	}
-	w.endings = append(w.endings, e)
+	es.all = append(es.all, e)
 }
 
-// endDue ends what ends by now, or all of it.
-func (w *world) endDue(all bool) error {
-	for _, e := range slices.Clone(w.endings) {
-		if !all && (e.at.IsZero() || w.now().Before(e.at)) {
+// end ends what ends by now, or all of it.
+func (es *endings) end(all bool) error {
+	for _, e := range slices.Clone(es.all) {
+		if !all && (e.at.IsZero() || es.clock.now().Before(e.at)) {
 			continue
 		}
 		if err := e.end(); err != nil {
 			return err
 		}
 	}
-	w.endings = slices.DeleteFunc(w.endings, func(e ending) bool { return all || !e.at.IsZero() && !w.now().Before(e.at) })
+	es.all = slices.DeleteFunc(es.all, func(e ending) bool { return all || !e.at.IsZero() && !es.clock.now().Before(e.at) })
 	return nil
 }
 
-// nextEnding is when something ends by itself; zero when nothing does.
-func (w *world) nextEnding() (next time.Time) {
-	for _, e := range w.endings {
+// next is when something ends by itself; zero when nothing does.
+func (es *endings) next() (next time.Time) {
+	for _, e := range es.all {
 		if !e.at.IsZero() && (next.IsZero() || e.at.Before(next)) {
 			next = e.at
 		}
@@ -201,52 +229,45 @@ func doSkew(ctx context.Context, w *world, s *statement) error {
 	if back {
 		d = -d
 	}
-	w.skew = d
-	return w.begin(ctx, w.legacy())
-}
-
-// reads is the clock that a process reads which begins now; the next one has a right one again.
-func (w *world) reads() func() time.Time {
-	skew := w.skew
-	w.skew = 0
-	return func() time.Time { return w.now().Add(skew) }
+	w.procs.skew = d
+	return w.begin(ctx, w.procs.legacy(w.now()))
 }
 
 // doLimits has another process take over that was told other limits for a group.
 func doLimits(ctx context.Context, w *world, s *statement) error {
-	i := slices.IndexFunc(w.groups, func(g azure.GroupSpec) bool { return g.Name == s.names[0] })
+	i := slices.IndexFunc(w.groups.specs, func(g azure.GroupSpec) bool { return g.Name == s.names[0] })
 	if i < 0 {
 		return fmt.Errorf("limits: there is no group %s", s.names[0])
 	}
-	least, err := s.number("min", w.groups[i].Min)
+	least, err := s.number("min", w.groups.specs[i].Min)
 	if err != nil {
 		return err
 	}
-	most, err := s.number("max", w.groups[i].Max)
+	most, err := s.number("max", w.groups.specs[i].Max)
 	if err != nil {
 		return err
 	}
 	if least > most {
 		return fmt.Errorf("limits %s: min=%d is above max=%d", s.names[0], least, most)
 	}
-	w.groups = slices.Clone(w.groups)
-	w.groups[i].Min, w.groups[i].Max = least, most
-	if w.discover != nil {
-		return w.tagLimits(w.groups[i])
+	w.groups.specs = slices.Clone(w.groups.specs)
+	w.groups.specs[i].Min, w.groups.specs[i].Max = least, most
+	if w.groups.discover != nil {
+		return w.groups.tagLimits(w.groups.specs[i])
 	}
-	if w.rival != nil {
-		w.rival.stop()
-		w.rival = nil
+	if w.procs.rival != nil {
+		w.procs.rival.stop()
+		w.procs.rival = nil
 	}
-	return w.begin(ctx, w.legacy())
+	return w.begin(ctx, w.procs.legacy(w.now()))
 }
 
 // silence is for how long the API server has said nothing: watches are not renewed by the world's clock, and the world itself says so.
-func (w *world) silence() time.Duration {
-	if w.silent == nil {
+func (a *apiServer) silence() time.Duration {
+	if a.silent == nil {
 		return 0
 	}
-	return w.now().Sub(w.silentSince)
+	return a.clock.now().Sub(a.silentSince)
 }
 
 // doLease has the process fail to renew its lease from now on: when that has ended, another one takes over, unless the same one is to renew it later.
@@ -259,13 +280,14 @@ func doLease(ctx context.Context, w *world, s *statement) error {
 	if err != nil {
 		return err
 	}
-	w.leads = w.now().Add(left)
-	ends := w.leads
-	w.endings = append(w.endings, ending{at: ends, end: func() error {
-		if !w.leads.Equal(ends) {
+	main := &w.procs.main
+	main.leads = w.now().Add(left)
+	ends := main.leads
+	w.endings.all = append(w.endings.all, ending{at: ends, end: func() error {
+		if !main.leads.Equal(ends) {
 			return nil // another process leads already
 		}
-		w.leads = time.Time{}
+		main.leads = time.Time{}
 		if w.now().Before(ends) {
 			return nil // it was healed in time
 		}
@@ -273,31 +295,24 @@ func doLease(ctx context.Context, w *world, s *statement) error {
 			w.holdFor(back)
 			return nil
 		}
-		return w.begin(ctx, w.legacy())
+		return w.begin(ctx, w.procs.legacy(w.now()))
 	}})
 	return nil
 }
 
 // holdFor has the process hold everything for a while, as while its lease has ended and nobody else has it. Then it goes on.
 func (w *world) holdFor(back time.Duration) {
-	held := w.life
-	w.held, w.leads = true, w.now()
-	w.hold()
+	main := &w.procs.main
+	held := main.life
+	main.held, main.leads = true, w.now()
+	main.hold()
 	w.out.say(w.elapsed(), "sluice", "", "holds", "its lease has ended")
-	w.endings = append(w.endings, ending{at: w.now().Add(back), end: func() error {
-		if w.life != held {
+	w.endings.all = append(w.endings.all, ending{at: w.now().Add(back), end: func() error {
+		if main.life != held {
 			return nil // another process leads already
 		}
-		w.leads = time.Time{}
+		main.leads = time.Time{}
 		w.out.say(w.elapsed(), "sluice", "", "leads", "its lease is renewed")
-		return w.lead(w.sluice.Anew())
+		return w.lead(main.sluice.Anew())
 	}})
-}
-
-// ownLease is when the process's lease ends by the process's own clock; zero while it renews it.
-func (w *world) ownLease() time.Time {
-	if w.leads.IsZero() {
-		return w.leads
-	}
-	return w.leads.Add(w.reading().Sub(w.now()))
 }

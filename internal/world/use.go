@@ -30,12 +30,12 @@ func doNodeUse(w *world, s *statement) error {
 		if err != nil {
 			return fmt.Errorf("node-use %s %s: give a share in whole percent, such as 80%%, or a quantity, such as 1500m", name, cpu)
 		}
-		if name, err = w.node(s, name); err != nil {
+		if name, err = w.machines.node(s, name); err != nil {
 			return err
 		}
 		n, _ := kubesim.Find[*corev1.Node](w.cluster, "", name)
 		cpu = fmt.Sprintf("%dm", n.Status.Allocatable.Cpu().MilliValue()*int64(percent)/100)
-	} else if m := w.machineNamed(name); m != nil {
+	} else if m := w.machines.named(name); m != nil {
 		name = m.ComputerName
 	}
 	w.cluster.Measure(name, cpu, age)
@@ -49,17 +49,17 @@ func doMetricsAPI(ctx context.Context, w *world, s *statement) error {
 		return fmt.Errorf("metrics-api: %q is nothing that it may be: give %s", s.names[0], strings.Join(sortedKeys(metricsStates), ", "))
 	}
 	w.cluster.ServeMetrics(state)
-	return w.measure(ctx, w.sluice)
+	return measure(ctx, w.clock, w.cluster, w.procs.main.sluice)
 }
 
 // measure waits until a process has been answered what it asked of the metrics API, unless that hangs: then time goes on.
-func (w *world) measure(ctx context.Context, sluice *app.Autoscaler) error {
-	for begun := time.Now(); sluice != nil && sluice.Measuring() && !w.cluster.MetricsHang(); time.Sleep(20 * time.Microsecond) {
+func measure(ctx context.Context, on *simClock, c *kubesim.Cluster, sluice *app.Autoscaler) error {
+	for begun := time.Now(); sluice != nil && sluice.Measuring() && !c.MetricsHang(); time.Sleep(20 * time.Microsecond) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if time.Since(begun) > patience {
-			return fmt.Errorf("at %s the metrics API has not answered within %s", clock(w.elapsed()), patience)
+			return fmt.Errorf("at %s the metrics API has not answered within %s", clock(on.elapsed()), patience)
 		}
 	}
 	return nil

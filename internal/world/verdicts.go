@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan/action"
@@ -27,23 +28,23 @@ func (t told) news(of, what string) bool {
 // refused stands for the codes of all that the safety contract forbids.
 const refused reason.Code = "refused"
 
-// tellFault tells that a cycle had nothing to decide on.
-func (w *world) tellFault(err error) {
+// fault tells that a cycle had nothing to decide on.
+func (t told) fault(out *transcript, at time.Duration, err error) {
 	_, sentence, ok := strings.Cut(err.Error(), ": ") // the number of the cycle means nothing to a reader
 	if !ok {
 		sentence = err.Error()
 	}
-	if w.told.news("sluice", sentence) {
-		w.out.say(w.elapsed(), "sluice", "", "blind", sentence)
+	if t.news("sluice", sentence) {
+		out.say(at, "sluice", "", "blind", sentence)
 	}
-	w.out.flush()
+	out.flush()
 }
 
-// tellPlan tells what is new in a cycle's verdicts and in what became of its actions.
-func (w *world) tellPlan(entry journal.Entry) {
-	delete(w.told, "sluice")
+// plan tells what is new in a cycle's verdicts and in what became of its actions.
+func (t told) plan(out *transcript, at time.Duration, entry journal.Entry) {
+	delete(t, "sluice")
 	current := map[string]bool{}
-	for _, v := range w.inOrder(entry.Plan.Verdicts) {
+	for _, v := range inOrder(out.names, entry.Plan.Verdicts) {
 		key := v.Subject.String()
 		current[key] = true
 		code := reason.Code("")
@@ -59,15 +60,15 @@ func (w *world) tellPlan(entry journal.Entry) {
 		case reason.GroupGrows, reason.GroupRaised, reason.HeadroomKept: // again, further
 			what += " " + v.Because[0].Facts["to"]
 		}
-		if w.told.news(key, what) {
+		if t.news(key, what) {
 			kind, name := string(v.Subject.Kind), v.Subject.Name
 			if v.Subject.Kind == reason.KindInstance {
-				kind, name = "machine", w.names.instance(name)
+				kind, name = "machine", out.names.instance(name)
 			}
-			w.out.say(w.elapsed(), kind, name, string(v.Outcome), reasons(v))
+			out.say(at, kind, name, string(v.Outcome), reasons(v))
 		}
 	}
-	w.out.flush()
+	out.flush()
 	for i, a := range entry.Plan.Actions {
 		if i >= len(entry.Results) {
 			break
@@ -76,25 +77,25 @@ func (w *world) tellPlan(entry journal.Entry) {
 		key := action.KindOf(a) + " " + kind + " " + name
 		current[key] = true
 		r := entry.Results[i]
-		if w.told.news(key, string(r.Status)+" "+r.Property+r.Kind+r.Code) && r.Status != memory.Accepted {
-			w.out.say(w.elapsed(), kind, name, string(r.Status), resultText(a, reason.Ref{Kind: reason.Kind(kind), Name: name}, r))
+		if t.news(key, string(r.Status)+" "+r.Property+r.Kind+r.Code) && r.Status != memory.Accepted {
+			out.say(at, kind, name, string(r.Status), resultText(a, reason.Ref{Kind: reason.Kind(kind), Name: name}, r))
 		}
 	}
-	for key := range w.told {
+	for key := range t {
 		if !current[key] {
-			delete(w.told, key)
+			delete(t, key)
 		}
 	}
-	w.out.flush()
+	out.flush()
 }
 
 // inOrder sorts verdicts by kind as they are and within it by what the transcript calls their subjects.
-func (w *world) inOrder(verdicts []action.Verdict) []action.Verdict {
+func inOrder(n *names, verdicts []action.Verdict) []action.Verdict {
 	kinds := []reason.Kind{reason.KindPod, reason.KindInstance, reason.KindNode, reason.KindGroup, reason.KindRequest, reason.KindBuffer, reason.KindCluster}
 	return slices.SortedStableFunc(slices.Values(verdicts), func(a, b action.Verdict) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(kinds, a.Subject.Kind), slices.Index(kinds, b.Subject.Kind)),
-			natural(w.names.in(a.Subject.Name), w.names.in(b.Subject.Name)),
+			natural(n.in(a.Subject.Name), n.in(b.Subject.Name)),
 		)
 	})
 }

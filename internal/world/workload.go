@@ -22,7 +22,7 @@ import (
 const gpuResource = corev1.ResourceName("nvidia.com/gpu")
 
 // model is the pod that a statement describes, labelled app=NAME.
-func (w *world) model(s *statement) (*corev1.Pod, error) {
+func model(c *kubesim.Cluster, s *statement) (*corev1.Pod, error) {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: s.names[0], Namespace: s.value("namespace", "default")}}
 	var err error
 	if p.Labels, err = s.pairs("label"); err != nil {
@@ -69,12 +69,12 @@ func (w *world) model(s *statement) (*corev1.Pod, error) {
 	if err := volumes(s, p); err != nil {
 		return nil, err
 	}
-	for _, give := range []func(*statement, *corev1.Pod) error{w.devices, mounts, overhead, relations, w.rank, w.joinGang} {
-		if err := give(s, p); err != nil {
+	for _, give := range []func(*kubesim.Cluster, *statement, *corev1.Pod) error{claimDevices, mounts, overhead, relations, rank, joinGang} {
+		if err := give(c, s, p); err != nil {
 			return nil, err
 		}
 	}
-	return p, w.ensureNamespace(p.Namespace)
+	return p, ensureNamespace(c, p.Namespace)
 }
 
 func withResource(all corev1.ResourceList, name corev1.ResourceName, q resource.Quantity) corev1.ResourceList {
@@ -135,11 +135,11 @@ func volumes(s *statement, p *corev1.Pod) error {
 	return nil
 }
 
-func (w *world) ensureNamespace(name string) error {
-	if _, ok := kubesim.Find[*corev1.Namespace](w.cluster, "", name); ok {
+func ensureNamespace(c *kubesim.Cluster, name string) error {
+	if _, ok := kubesim.Find[*corev1.Namespace](c, "", name); ok {
 		return nil
 	}
-	_, err := w.cluster.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	_, err := c.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	return err
 }
 
@@ -171,11 +171,11 @@ func doTenant(w *world, s *statement) error {
 }
 
 func doPod(w *world, s *statement) error {
-	p, err := w.model(s)
+	p, err := model(w.cluster, s)
 	if err != nil {
 		return err
 	}
-	owner, err := w.owner(s.value("owner", "replicaset"), p)
+	owner, err := owner(w.cluster, s.value("owner", "replicaset"), p)
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func doPod(w *world, s *statement) error {
 		p.OwnerReferences = []metav1.OwnerReference{*owner}
 	}
 	if on := s.value("on", ""); on != "" {
-		if p.Spec.NodeName, err = w.node(s, on); err != nil {
+		if p.Spec.NodeName, err = w.machines.node(s, on); err != nil {
 			return err
 		}
 		now := metav1.NewTime(w.now())
@@ -205,7 +205,7 @@ func doPod(w *world, s *statement) error {
 }
 
 // owner makes a controller for one pod, with the pod already counted; nil for a bare pod.
-func (w *world) owner(kind string, p *corev1.Pod) (*metav1.OwnerReference, error) {
+func owner(c *kubesim.Cluster, kind string, p *corev1.Pod) (*metav1.OwnerReference, error) {
 	meta := metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace}
 	var made kubesim.Object
 	one := new(int32(1))
@@ -222,7 +222,7 @@ func (w *world) owner(kind string, p *corev1.Pod) (*metav1.OwnerReference, error
 	default: // a kind of somebody else's; what holds its place is an object that nobody acts upon
 		version, made = "example.com/v1", &corev1.ConfigMap{ObjectMeta: meta}
 	}
-	o, err := w.add(made)
+	o, err := add(c, made)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func (w *world) owner(kind string, p *corev1.Pod) (*metav1.OwnerReference, error
 }
 
 func doDeployment(w *world, s *statement) error {
-	p, err := w.model(s)
+	p, err := model(w.cluster, s)
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func doDeployment(w *world, s *statement) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.add(&appsv1.Deployment{
+	_, err = add(w.cluster, &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace},
 		Spec:       appsv1.DeploymentSpec{Replicas: new(int32(n)), Selector: selector(p), Template: template(p)},
 	})
@@ -246,7 +246,7 @@ func doDeployment(w *world, s *statement) error {
 }
 
 func doJob(w *world, s *statement) error {
-	p, err := w.model(s)
+	p, err := model(w.cluster, s)
 	if err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ func doJob(w *world, s *statement) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.add(&batchv1.Job{
+	_, err = add(w.cluster, &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace},
 		Spec:       batchv1.JobSpec{Completions: new(int32(n)), Parallelism: new(int32(n)), Template: template(p)},
 	})
@@ -262,7 +262,7 @@ func doJob(w *world, s *statement) error {
 }
 
 func doDaemonSet(w *world, s *statement) error {
-	p, err := w.model(s)
+	p, err := model(w.cluster, s)
 	if err != nil {
 		return err
 	}

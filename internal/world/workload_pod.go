@@ -17,7 +17,7 @@ import (
 const coschedulingLabel = "scheduling.x-k8s.io/pod-group"
 
 // rank gives the pod its priority: a class by name, or a number, for which a class is made.
-func (w *world) rank(s *statement, p *corev1.Pod) error {
+func rank(c *kubesim.Cluster, s *statement, p *corev1.Pod) error {
 	if !s.has("priority") {
 		return nil
 	}
@@ -31,10 +31,10 @@ func (w *world) rank(s *statement, p *corev1.Pod) error {
 		return s.bad("priority", said, "a number of at most 1000000000, or the name of a priorityclass")
 	}
 	p.Spec.PriorityClassName = "priority-" + strings.Replace(said, "-", "minus-", 1)
-	if _, ok := kubesim.Find[*schedulingv1.PriorityClass](w.cluster, "", p.Spec.PriorityClassName); ok {
+	if _, ok := kubesim.Find[*schedulingv1.PriorityClass](c, "", p.Spec.PriorityClassName); ok {
 		return nil
 	}
-	_, err = w.cluster.Create(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: p.Spec.PriorityClassName}, Value: int32(value)})
+	_, err = c.Create(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: p.Spec.PriorityClassName}, Value: int32(value)})
 	return err
 }
 
@@ -60,22 +60,22 @@ func doPriorityClass(w *world, s *statement) error {
 }
 
 // joinGang makes the pod one of a gang that podgroup has made, in the way that one says.
-func (w *world) joinGang(s *statement, p *corev1.Pod) error {
+func joinGang(c *kubesim.Cluster, s *statement, p *corev1.Pod) error {
 	name := s.value("podgroup", "")
 	if name == "" {
 		return nil
 	}
-	if _, ok := kubesim.Find[*kubesim.CoschedulingGroup](w.cluster, p.Namespace, name); ok {
+	if _, ok := kubesim.Find[*kubesim.CoschedulingGroup](c, p.Namespace, name); ok {
 		p.Labels[coschedulingLabel] = name
 		return nil
 	}
-	w.cluster.Install(kubesim.Gangs) // the group may come after its pods
+	c.Install(kubesim.Gangs) // the group may come after its pods
 	p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
 	return nil
 }
 
 // mounts gives the pod claims that there are, and disks that are made for it and go with it.
-func mounts(s *statement, p *corev1.Pod) error {
+func mounts(_ *kubesim.Cluster, s *statement, p *corev1.Pod) error {
 	for _, name := range s.set["claim"] {
 		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "claim-" + name, VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}})
@@ -91,7 +91,7 @@ func mounts(s *statement, p *corev1.Pod) error {
 var topologies = map[string]string{"hostname": corev1.LabelHostname, "zone": corev1.LabelTopologyZone}
 
 // relations keep pods of the same app apart, together or evenly spread.
-func relations(s *statement, p *corev1.Pod) error {
+func relations(_ *kubesim.Cluster, s *statement, p *corev1.Pod) error {
 	like := &metav1.LabelSelector{MatchLabels: map[string]string{"app": p.Labels["app"]}}
 	affinity := &corev1.Affinity{}
 	for setting, add := range map[string]func(corev1.PodAffinityTerm){
@@ -133,7 +133,7 @@ func relations(s *statement, p *corev1.Pod) error {
 }
 
 // overhead is what the pod's sandbox takes besides its containers.
-func overhead(s *statement, p *corev1.Pod) error {
+func overhead(_ *kubesim.Cluster, s *statement, p *corev1.Pod) error {
 	for setting, name := range map[string]corev1.ResourceName{"overhead-cpu": corev1.ResourceCPU, "overhead-memory": corev1.ResourceMemory} {
 		q, ok, err := s.quantity(setting)
 		if err != nil {

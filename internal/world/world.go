@@ -114,15 +114,15 @@ func Run(ctx context.Context, file []byte, w io.Writer, o Options) (Result, erro
 	world := newWorld(o, fixtures, io.MultiWriter(&said, w))
 	defer world.close()
 	err = world.play(ctx, script)
-	r.Transcript, r.Cycles, r.Trace = said.String(), world.cycles, world.traced()
+	r.Transcript, r.Cycles, r.Trace = said.String(), world.recording.cycles, world.wire.trace.all(world.cluster)
 	if err != nil {
 		return r, err
 	}
-	r.Journal = world.journal.Bytes()
-	r.Elapsed, r.Actions, r.Refused, r.Judged = world.elapsed(), world.actions, world.refused, world.observer.Judged()
-	r.Contained = world.observer.Contained()
+	r.Journal = world.recording.journal.Bytes()
+	r.Elapsed, r.Actions, r.Refused, r.Judged = world.elapsed(), world.tally.actions, world.tally.refused, world.judges.observer.Judged()
+	r.Contained = world.judges.observer.Contained()
 	r.Broken, err = world.promises()
-	r.Violations = world.observer.Violations()
+	r.Violations = world.judges.observer.Violations()
 	return r, err
 }
 
@@ -142,7 +142,7 @@ func Update(file []byte, transcript string) []byte {
 
 // play runs the statements.
 func (w *world) play(ctx context.Context, script []statement) error {
-	w.install(script)
+	install(w.cluster, w.fixtures, script)
 	for _, s := range script {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -151,7 +151,7 @@ func (w *world) play(ctx context.Context, script []statement) error {
 			return fmt.Errorf("line %d: %w", s.line, err)
 		}
 	}
-	if w.sluice == nil {
+	if !w.procs.started() {
 		return fmt.Errorf("the script never lets time pass: end it with a statement such as advance 10m")
 	}
 	return w.out.err
@@ -159,21 +159,21 @@ func (w *world) play(ctx context.Context, script []statement) error {
 
 // install has the cluster serve from the beginning what the script will make objects of: sluice looks for new APIs by a clock that is
 // not the world's.
-func (w *world) install(script []statement) {
+func install(c *kubesim.Cluster, fixtures map[string][]byte, script []statement) {
 	for _, s := range script {
 		switch {
 		case s.verb.name == "podgroup" && s.value("api", "") == "coscheduling":
-			w.cluster.Install(kubesim.Coscheduling)
-		case s.verb.name == "podgroup" || s.has("podgroup") && !w.cluster.Installed(kubesim.Coscheduling):
-			w.cluster.Install(kubesim.Gangs)
+			c.Install(kubesim.Coscheduling)
+		case s.verb.name == "podgroup" || s.has("podgroup") && !c.Installed(kubesim.Coscheduling):
+			c.Install(kubesim.Gangs)
 		case s.verb.name == "buffer":
-			w.cluster.Install(kubesim.CapacityBuffers)
+			c.Install(kubesim.CapacityBuffers)
 		case s.verb.name == "provisioningrequest":
-			w.cluster.Install(kubesim.ProvisioningRequests)
+			c.Install(kubesim.ProvisioningRequests)
 		case s.verb.name == "apply":
-			for _, o := range w.documents(s.names[0]) {
+			for _, o := range documents(fixtures[s.names[0]]) {
 				if api := kubesim.APIOf(o); api != "" {
-					w.cluster.Install(api)
+					c.Install(api)
 				}
 			}
 		}
@@ -181,9 +181,9 @@ func (w *world) install(script []statement) {
 }
 
 // documents are the objects of a section as far as they can be read; doApply says what is wrong with the others.
-func (w *world) documents(section string) (all []kubesim.Object) {
-	for documents := utilyaml.NewYAMLReader(newLines(w.fixtures[section])); ; {
-		document, err := documents.Read()
+func documents(section []byte) (all []kubesim.Object) {
+	for read := utilyaml.NewYAMLReader(newLines(section)); ; {
+		document, err := read.Read()
 		if err != nil {
 			return all
 		}
@@ -194,6 +194,3 @@ func (w *world) documents(section string) (all []kubesim.Object) {
 		}
 	}
 }
-
-// start is when every scenario begins: midnight, so that times of day read like times since the start.
-var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
