@@ -119,7 +119,7 @@ func (s *Server) Perform(a Act) error {
 	now := s.now()
 	s.sweep(now)
 	if a.At.After(now) {
-		s.schedule(a.At, func(now time.Time) { _ = s.act(a, now) })
+		s.pending.schedule(a.At, func(now time.Time) { _ = s.act(a, now) })
 		return nil
 	}
 	s.remember(now)

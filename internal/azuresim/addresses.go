@@ -16,13 +16,13 @@ const reserved = 4
 func (s *Server) subnetPrefix(id string) (netip.Prefix, bool) {
 	above, name := cutLast(id, "/subnets/")
 	var model any
-	if network := find(s.opaques, above); network != nil {
+	if network := find(s.store.opaques, above); network != nil {
 		for _, subnet := range asList(dig(network.model, "properties", "subnets")) {
 			if strings.EqualFold(text(subnet, "name"), name) {
 				model = subnet
 			}
 		}
-	} else if subnet := find(s.opaques, id); subnet != nil {
+	} else if subnet := find(s.store.opaques, id); subnet != nil {
 		model = subnet.model
 	}
 	prefix := text(model, "properties", "addressPrefix")
@@ -59,14 +59,14 @@ func isReserved(p netip.Prefix, a netip.Addr) bool {
 // takenIn are the addresses of a subnet that somebody has, with who has them.
 func (s *Server) takenIn(subnet string, now time.Time) map[string]string {
 	taken := map[string]string{}
-	for _, n := range s.interfaces {
+	for _, n := range s.store.interfaces {
 		for at, c := range n.configurations() {
 			if at < len(n.ips) && strings.EqualFold(subnetOfConfiguration(c), subnet) {
 				taken[n.ips[at]] = n.id() + "/ipConfigurations/" + text(c, "name")
 			}
 		}
 	}
-	for _, ss := range s.sets {
+	for _, ss := range s.store.sets {
 		if ss.flexible() || !strings.EqualFold(ss.subnet(), subnet) {
 			continue
 		}
@@ -76,7 +76,7 @@ func (s *Server) takenIn(subnet string, now time.Time) map[string]string {
 			}
 		}
 	}
-	for _, o := range s.opaques { // frontends of internal load balancers
+	for _, o := range s.store.opaques { // frontends of internal load balancers
 		for _, f := range asList(dig(o.model, "properties", "frontendIPConfigurations")) {
 			if ip := text(f, "properties", "privateIPAddress"); ip != "" && strings.EqualFold(text(f, "properties", "subnet", "id"), subnet) {
 				taken[ip] = o.path + "/frontendIPConfigurations/" + text(f, "name")
@@ -119,7 +119,7 @@ func (s *Server) publicAddressOf(i *instance) string {
 	if len(i.nics) == 0 {
 		return ""
 	}
-	public := find(s.opaques, text(first(dig(i.nics[0].nic.model, "properties", "ipConfigurations")), "properties", "publicIPAddress", "id"))
+	public := find(s.store.opaques, text(first(dig(i.nics[0].nic.model, "properties", "ipConfigurations")), "properties", "publicIPAddress", "id"))
 	if public == nil || strings.EqualFold(text(public.model, "sku", "name"), "Standard") {
 		return ""
 	}

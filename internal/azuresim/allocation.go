@@ -140,14 +140,14 @@ func (s *Server) freeAddresses(subnet string, now time.Time) int {
 	if !limited {
 		return 1 << 20
 	}
-	for _, n := range s.interfaces {
+	for _, n := range s.store.interfaces {
 		for _, c := range n.configurations() {
 			if strings.EqualFold(subnetOfConfiguration(c), subnet) {
 				free--
 			}
 		}
 	}
-	for _, ss := range s.sets {
+	for _, ss := range s.store.sets {
 		if ss.flexible() || !strings.EqualFold(ss.subnet(), subnet) {
 			continue
 		}

@@ -78,10 +78,10 @@ func (s *Server) addPrincipal(p principal) error {
 		return fmt.Errorf("add principal %q: it exists already", p.clientID)
 	}
 	if p.objectID == "" {
-		p.objectID = s.guid("object", p.clientID)
+		p.objectID = guid(s.Seed, "object", p.clientID)
 	}
 	s.remember(s.now())
-	s.principals = append(s.principals, &p)
+	s.store.principals = append(s.store.principals, &p)
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (s *Server) Allow(clientID string, actions ...string) error {
 }
 
 func (s *Server) byClientID(id string) *principal {
-	for _, p := range s.principals {
+	for _, p := range s.store.principals {
 		if strings.EqualFold(p.clientID, id) {
 			return p
 		}
@@ -109,12 +109,12 @@ func (s *Server) byClientID(id string) *principal {
 
 // machineIdentity is the system-assigned identity of a machine.
 func (s *Server) machineIdentity(c computer) *principal {
-	clientID := s.guid("client", c.vmID)
+	clientID := guid(s.Seed, "client", c.vmID)
 	if p := s.byClientID(clientID); p != nil {
 		return p
 	}
-	p := &principal{id: c.id, tenantID: s.tenantOf(c.subscription), clientID: clientID, objectID: s.guid("object", c.vmID), created: c.instance.created}
-	s.principals = append(s.principals, p)
+	p := &principal{id: c.id, tenantID: s.tenantOf(c.subscription), clientID: clientID, objectID: guid(s.Seed, "object", c.vmID), created: c.instance.created}
+	s.store.principals = append(s.store.principals, p)
 	return p
 }
 
@@ -130,7 +130,7 @@ type claims struct {
 	TenantID string `json:"tid"`
 }
 
-func (s *Server) issue(p *principal, audience string, now time.Time, life time.Duration) string {
+func issueToken(seed uint64, p *principal, audience string, now time.Time, life time.Duration) string {
 	header := `{"typ":"JWT","alg":"HS256"}`
 	payload, _ := json.Marshal(claims{ // strings and numbers always encode
 		Audience: audience, Issuer: "https://sts.windows.net/" + p.tenantID + "/",
@@ -139,30 +139,37 @@ func (s *Server) issue(p *principal, audience string, now time.Time, life time.D
 	})
 	enc := base64.RawURLEncoding
 	signed := enc.EncodeToString([]byte(header)) + "." + enc.EncodeToString(payload)
-	return signed + "." + s.sign(signed)
+	return signed + "." + sign(seed, signed)
 }
 
-func (s *Server) sign(text string) string {
+func sign(seed uint64, text string) string {
 	var key [8]byte
-	binary.BigEndian.PutUint64(key[:], s.Seed)
+	binary.BigEndian.PutUint64(key[:], seed)
 	mac := hmac.New(sha256.New, key[:])
 	mac.Write([]byte(text))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// verify reads one of our tokens. Callers send the same one for a day: the last is kept.
-func (s *Server) verify(token string) (claims, bool) {
-	if s.verified.token != token {
-		s.verified.token = token
-		s.verified.claims, s.verified.ours = s.readToken(token)
-	}
-	return s.verified.claims, s.verified.ours
+// verifiedToken is what the token said that came last: callers send the same one for a day.
+type verifiedToken struct {
+	token  string
+	claims claims
+	ours   bool
 }
 
-func (s *Server) readToken(token string) (claims, bool) {
+// read reads one of our tokens.
+func (v *verifiedToken) read(token string, seed uint64) (claims, bool) {
+	if v.token != token {
+		v.token = token
+		v.claims, v.ours = readToken(seed, token)
+	}
+	return v.claims, v.ours
+}
+
+func readToken(seed uint64, token string) (claims, bool) {
 	var c claims
 	dot := strings.LastIndexByte(token, '.')
-	if dot < 0 || !hmac.Equal([]byte(token[dot+1:]), []byte(s.sign(token[:dot]))) {
+	if dot < 0 || !hmac.Equal([]byte(token[dot+1:]), []byte(sign(seed, token[:dot]))) {
 		return c, false
 	}
 	_, payload, _ := strings.Cut(token[:dot], ".")
@@ -177,7 +184,7 @@ func (q *request) authenticate() *problem {
 	if !ok || token == "" {
 		return unauthorized("AuthenticationFailed", "Authentication failed. The 'Authorization' header is missing.")
 	}
-	c, ours := s.verify(token)
+	c, ours := s.verified.read(token, s.Seed)
 	if ours {
 		q.principal = s.byClientID(c.AppID)
 	}

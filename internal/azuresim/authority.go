@@ -133,7 +133,7 @@ func token(q *request, tenant string) answer {
 		return signInFailed(http.StatusBadRequest, "invalid_scope", 1002012,
 			"The provided value for scope "+form.Get("scope")+" is not valid. Client credential flows must have a scope value with /.default suffixed to the resource identifier (application ID URI).")
 	}
-	access, life := q.server.issue(p, audience, q.now, applicationTokenLife), int64(applicationTokenLife/time.Second)-1
+	access, life := issueToken(q.server.Seed, p, audience, q.now, applicationTokenLife), int64(applicationTokenLife/time.Second)-1
 	if adfs || strings.Contains(strings.ToLower(q.http.URL.Path), "/v2.0/") {
 		return answer{status: http.StatusOK, body: tokenBody{TokenType: "Bearer", ExpiresIn: life, ExtExpiresIn: life, AccessToken: access}}
 	}

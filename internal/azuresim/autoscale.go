@@ -90,12 +90,12 @@ func (d AutoscaleSetting) model(ss *scaleSet) map[string]any {
 
 // putAutoscale reports whether the setting is new.
 func (s *Server) putAutoscale(a *autoscaleSetting) bool {
-	at, taken := slices.BinarySearchFunc(s.autoscale, a, byID)
+	at, taken := slices.BinarySearchFunc(s.store.autoscale, a, byID)
 	if taken {
-		s.autoscale[at] = a
+		s.store.autoscale[at] = a
 		return false
 	}
-	s.autoscale = slices.Insert(s.autoscale, at, a)
+	s.store.autoscale = slices.Insert(s.store.autoscale, at, a)
 	return true
 }
 
@@ -136,7 +136,7 @@ func (s *Server) autoscaleStep(ss *scaleSet, metric string, value float64, now t
 // autoscaled is the capacity that the first enabled setting of a scale set with a
 // rule that fits wants next; false when there is none.
 func (s *Server) autoscaled(ss *scaleSet, capacity int, metric string, value float64) (int, bool) {
-	for _, a := range s.autoscale {
+	for _, a := range s.store.autoscale {
 		if enabled, _ := dig(a.model, "properties", "enabled").(bool); !enabled || !strings.EqualFold(a.target(), ss.id()) {
 			continue
 		}

@@ -32,7 +32,7 @@ func (a *autoscaleSetting) wire() map[string]any {
 
 func listAutoscale(q *request) answer {
 	list := []map[string]any{}
-	for _, a := range q.server.autoscale {
+	for _, a := range q.server.store.autoscale {
 		if strings.EqualFold(a.subscription, q.route.subscription) && (q.route.group == "" || strings.EqualFold(a.group, q.route.group)) {
 			list = append(list, a.wire())
 		}
@@ -42,7 +42,7 @@ func listAutoscale(q *request) answer {
 
 // findAutoscale is the place of the setting in the path; -1 for none.
 func (q *request) findAutoscale() int {
-	return slices.IndexFunc(q.server.autoscale, func(a *autoscaleSetting) bool {
+	return slices.IndexFunc(q.server.store.autoscale, func(a *autoscaleSetting) bool {
 		return strings.EqualFold(a.subscription, q.route.subscription) && strings.EqualFold(a.group, q.route.group) && strings.EqualFold(a.name, q.route.name)
 	})
 }
@@ -52,7 +52,7 @@ func getAutoscale(q *request) answer {
 	if n < 0 {
 		return resourceNotFound("microsoft.insights/autoscalesettings", q.route.name, q.route.group).answer()
 	}
-	return answer{status: http.StatusOK, body: q.server.autoscale[n].wire()}
+	return answer{status: http.StatusOK, body: q.server.store.autoscale[n].wire()}
 }
 
 func putAutoscale(q *request) answer {
@@ -76,6 +76,6 @@ func deleteAutoscale(q *request) answer {
 	if n < 0 {
 		return answer{status: http.StatusNoContent}
 	}
-	q.server.autoscale = slices.Delete(q.server.autoscale, n, n+1)
+	q.server.store.autoscale = slices.Delete(q.server.store.autoscale, n, n+1)
 	return answer{status: http.StatusOK}
 }

@@ -50,7 +50,7 @@ func (s *Server) AddAvailabilitySet(d AvailabilitySet) error {
 		model["tags"] = anyMap(d.Tags)
 	}
 	a := &availabilitySet{resource: resource{d.Subscription, d.ResourceGroup, d.Name, d.Location}, model: model}
-	if !shelve(&s.available, a) {
+	if !shelve(&s.store.available, a) {
 		return fmt.Errorf("add availability set %q: it exists already", a.id())
 	}
 	s.openGroup(a.resource)
@@ -72,7 +72,7 @@ func (a *availabilitySet) domains() (fault, update int) {
 // included.
 func (s *Server) availableIn(a *availabilitySet, now time.Time) []*instance {
 	var in []*instance
-	for _, i := range s.machines {
+	for _, i := range s.store.machines {
 		if !i.gone(now) && strings.EqualFold(i.profile("availabilitySet", "id"), a.id()) {
 			in = append(in, i)
 		}
@@ -107,7 +107,7 @@ var availabilityPatterns = []pattern{
 
 func listAvailabilitySets(q *request) answer {
 	list := []map[string]any{}
-	for _, a := range q.server.available {
+	for _, a := range q.server.store.available {
 		if a.in(q.route.subscription, q.route.group) {
 			list = append(list, a.wire(q.server.availableIn(a, q.now)))
 		}
@@ -117,7 +117,7 @@ func listAvailabilitySets(q *request) answer {
 
 // availabilitySet is the availability set in the path.
 func (q *request) availabilitySet() (*availabilitySet, *problem) {
-	if a := find(q.server.available, q.named().path(availabilityKind)); a != nil {
+	if a := find(q.server.store.available, q.named().path(availabilityKind)); a != nil {
 		return a, nil
 	}
 	return nil, resourceNotFound(availabilityKind, q.route.name, q.route.group)
@@ -152,7 +152,7 @@ func putAvailabilitySet(q *request) answer {
 			"sku": map[string]any{"name": "Classic"}, "properties": asMap(w["properties"]),
 		}}
 		delete(asMap(a.model["properties"]), "virtualMachines")
-		shelve(&q.server.available, a)
+		shelve(&q.server.store.available, a)
 		q.server.openGroup(r)
 	}
 	a.rewrite(w)
@@ -190,6 +190,6 @@ func deleteAvailabilitySet(q *request) answer {
 		return fail(http.StatusConflict, "OperationNotAllowed",
 			"Availability Set '%s' cannot be deleted. Before deleting an Availability Set please ensure that it does not contain any VM.", a.name).answer()
 	}
-	q.server.available = slices.DeleteFunc(q.server.available, func(other *availabilitySet) bool { return other == a })
+	q.server.store.available = slices.DeleteFunc(q.server.store.available, func(other *availabilitySet) bool { return other == a })
 	return answer{status: http.StatusOK}
 }

@@ -165,25 +165,20 @@ type Server struct {
 
 	scripts sync.WaitGroup // that run in machines
 
-	mu sync.Mutex
-	store
+	mu    sync.Mutex
+	store store
 	fullZones []string // see FillZones
 
 	// What keeps account, and is never looked at by a read of Resource Manager.
-	faults     []*injected
-	injections int
-	pending    []pending // by time
-	past       []past    // by change
-	changes    int       // see remember
-	verified   struct {  // the token that came last, see verify
-		token  string
-		claims claims
-		ours   bool
-	}
+	faults    faults
+	pending   agenda
+	past      []past // by change
+	changes   int    // see remember
+	verified  verifiedToken
 	pooled    map[string][]string // the pools that lists of machines have been about, by what was listed
 	kept      still               // what was made of the store since it last could have changed
 	acts      []ActState
-	buckets   map[string]*bucket
+	buckets   buckets
 	nonces    map[string]string // that machines last asked for an attested document with, by vmId
 	journal   requestLog
 	requests  uint64 // requests answered so far; numbers the generated request ids
@@ -240,7 +235,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // log records an answered request and gives it its id.
 func (s *Server) log(q *request, a answer) (id string) {
 	s.requests++
-	id = s.guid("request", s.requests)
+	id = guid(s.Seed, "request", s.requests)
 	record := q.record(a, id)
 	s.journal.add(record)
 	if s.Observe != nil {
@@ -311,7 +306,7 @@ func (s *Server) sweep(now time.Time) {
 		s.catchUp(now)
 		s.discard(now)
 	}
-	s.sweepBuckets(now)
+	s.buckets.sweep(now)
 }
 
 // discard forgets, for [Server.sweep].
@@ -328,20 +323,20 @@ func (s *Server) discard(now time.Time) {
 		}
 		return i.gone(now)
 	}
-	s.machines = slices.DeleteFunc(s.machines, left)
-	s.sets = slices.DeleteFunc(s.sets, func(ss *scaleSet) bool {
+	s.store.machines = slices.DeleteFunc(s.store.machines, left)
+	s.store.sets = slices.DeleteFunc(s.store.sets, func(ss *scaleSet) bool {
 		ss.instances = slices.DeleteFunc(ss.instances, left)
 		return ss.doomed && len(ss.instances) == 0
 	})
-	for _, ss := range s.sets {
+	for _, ss := range s.store.sets {
 		if n := len(ss.operations); n > 1 { // the last one decides the set's state for as long as it is the last
 			kept := slices.DeleteFunc(ss.operations[:n-1], func(o *operation) bool { return o.forgotten(now) })
 			ss.operations = append(kept, ss.operations[n-1])
 		}
 	}
-	for id, o := range s.operations {
+	for id, o := range s.store.operations {
 		if o.forgotten(now) {
-			delete(s.operations, id)
+			delete(s.store.operations, id)
 		}
 	}
 }
@@ -362,7 +357,7 @@ func (s *Server) NextChange() (time.Time, bool) {
 // nil when there is none.
 func (s *Server) scaleSet(ref string) *scaleSet {
 	var found *scaleSet
-	for _, ss := range s.sets {
+	for _, ss := range s.store.sets {
 		if strings.EqualFold(ss.id(), ref) {
 			return ss
 		}

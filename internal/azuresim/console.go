@@ -46,7 +46,7 @@ func (q *request) retrieveConsole(i *instance) answer {
 
 // consoleKey is the signature of an address.
 func (s *Server) consoleKey(vmID, until string) string {
-	return strings.ReplaceAll(s.guid("console", vmID+until), "-", "")
+	return strings.ReplaceAll(guid(s.Seed, "console", vmID+until), "-", "")
 }
 
 // storage answers for the storage account of boot diagnostics: it knows the signature of an address and nobody's token. It reports false for

@@ -151,8 +151,8 @@ func (s *Server) ScaleSets() []ScaleSetState {
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
-	all := make([]ScaleSetState, 0, len(s.sets))
-	for _, ss := range s.sets {
+	all := make([]ScaleSetState, 0, len(s.store.sets))
+	for _, ss := range s.store.sets {
 		all = append(all, ScaleSetState{
 			ID: ss.id(), Name: ss.name, Location: ss.location, Size: ss.size(), Capacity: len(ss.live(now)),
 			Mode:              ss.text("properties", "orchestrationMode"),
@@ -179,8 +179,8 @@ func (s *Server) Operations() []OperationState {
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
-	all := make([]OperationState, 0, len(s.operations))
-	for _, o := range s.operations {
+	all := make([]OperationState, 0, len(s.store.operations))
+	for _, o := range s.store.operations {
 		state := OperationState{ID: o.id, Started: o.start, Ends: o.end(), Status: "InProgress"}
 		if o.set != nil {
 			state.ScaleSet = o.set.name

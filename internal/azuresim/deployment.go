@@ -52,7 +52,7 @@ type Deployment struct {
 func (s *Server) AddDeployment(d Deployment) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g := find(s.groups, groupID(d.Subscription, d.ResourceGroup))
+	g := find(s.store.groups, groupID(d.Subscription, d.ResourceGroup))
 	if g == nil {
 		return fmt.Errorf("add deployment %q: there is no resource group %q", d.Name, d.ResourceGroup)
 	}
@@ -65,10 +65,10 @@ func (s *Server) AddDeployment(d Deployment) error {
 	now := s.now()
 	s.remember(now)
 	made := &deployment{
-		subscription: d.Subscription, group: g.name, name: d.Name, evaluated: evaluated, started: now.Add(-leastDeployment), operation: s.guid("deployment", d.Name),
+		subscription: d.Subscription, group: g.name, name: d.Name, evaluated: evaluated, started: now.Add(-leastDeployment), operation: guid(s.Seed, "deployment", d.Name),
 		content: deploymentProperties{Mode: "Incremental", Template: d.Template, Parameters: d.Parameters},
 	}
-	if !shelve(&s.deployments, made) {
+	if !shelve(&s.store.deployments, made) {
 		return fmt.Errorf("add deployment %q: it exists already", made.id())
 	}
 	return nil
@@ -207,7 +207,7 @@ func (s *Server) deploy(now time.Time) {
 		var next *step
 		var of *deployment
 		var at time.Time
-		for _, d := range s.deployments {
+		for _, d := range s.store.deployments {
 			for _, t := range d.steps {
 				if !t.begun.IsZero() {
 					continue
@@ -259,7 +259,7 @@ func (s *Server) carry(d *deployment, t *step, at time.Time) {
 	}
 	t.op = q.began
 	if strings.EqualFold(t.resource.Type, "Microsoft.Resources/deployments") {
-		t.nested = find(s.deployments, t.resource.ID)
+		t.nested = find(s.store.deployments, t.resource.ID)
 	}
 }
 

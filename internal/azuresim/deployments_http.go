@@ -35,7 +35,7 @@ type deploymentProperties struct {
 }
 
 func (q *request) findDeployment() (*deployment, *problem) {
-	d := find(q.server.deployments, deploymentID(q.route.subscription, q.route.group, q.route.name))
+	d := find(q.server.store.deployments, deploymentID(q.route.subscription, q.route.group, q.route.name))
 	if d == nil {
 		return nil, fail(http.StatusNotFound, "DeploymentNotFound", "Deployment '%s' could not be found.", q.route.name)
 	}
@@ -44,7 +44,7 @@ func (q *request) findDeployment() (*deployment, *problem) {
 
 // forget drops a deployment from the store.
 func (s *Server) forget(gone *deployment) {
-	s.deployments = slices.DeleteFunc(s.deployments, func(d *deployment) bool { return d == gone })
+	s.store.deployments = slices.DeleteFunc(s.store.deployments, func(d *deployment) bool { return d == gone })
 }
 
 // deploymentBody is the deployment as a read shows it, without secure parameters.
@@ -90,7 +90,7 @@ func headDeployment(q *request) answer {
 func listDeployments(q *request) answer {
 	state := quoted(q.query.Get("$filter"), "provisioningState")
 	list := []map[string]any{}
-	for _, d := range q.server.deployments {
+	for _, d := range q.server.store.deployments {
 		if strings.EqualFold(d.subscription, q.route.subscription) && strings.EqualFold(d.group, q.route.group) &&
 			(state == "" || strings.EqualFold(state, d.state(q.now))) {
 			list = append(list, q.deploymentBody(d))
@@ -189,8 +189,8 @@ func putDeployment(q *request) answer {
 	}
 	d.pool = q.route.set
 	s.writes++
-	d.operation = s.guid("deployment", s.writes)
-	shelve(&s.deployments, d)
+	d.operation = guid(s.Seed, "deployment", s.writes)
+	shelve(&s.store.deployments, d)
 	body := q.deploymentBody(d) // as it was accepted, before anything has begun
 	s.deploy(q.now)
 	return answer{status: status, body: body}.
@@ -201,7 +201,7 @@ func putDeployment(q *request) answer {
 // remembered counts the deployments of a resource group.
 func (q *request) remembered(like *deployment) int {
 	n := 0
-	for _, d := range q.server.deployments {
+	for _, d := range q.server.store.deployments {
 		if strings.EqualFold(d.subscription, like.subscription) && strings.EqualFold(d.group, like.group) {
 			n++
 		}

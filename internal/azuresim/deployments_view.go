@@ -90,7 +90,7 @@ func listDeploymentOperations(q *request) answer {
 		}
 		properties["provisioningState"], properties["statusCode"] = state, strings.ReplaceAll(code, " ", "")
 		properties["timestamp"], properties["duration"] = timestamp(until), isoDuration(until.Sub(t.begun))
-		id := q.server.guid("step", d.operation, n)
+		id := guid(q.server.Seed, "step", d.operation, n)
 		list = append(list, map[string]any{"id": d.id() + "/operations/" + id, "operationId": id, "properties": properties})
 	}
 	return page(q, list, idOf)

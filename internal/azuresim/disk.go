@@ -35,8 +35,8 @@ func (d *disk) id() string { return d.path(diskKind) }
 
 // addDisk puts a disk in the store. Its name must be free.
 func (s *Server) addDisk(r resource, model map[string]any, now time.Time) *disk {
-	d := &disk{resource: r, model: model, created: now, guid: s.guid("disk", r.path(diskKind), now.UnixNano())}
-	shelve(&s.disks, d)
+	d := &disk{resource: r, model: model, created: now, guid: guid(s.Seed, "disk", r.path(diskKind), now.UnixNano())}
+	shelve(&s.store.disks, d)
 	s.openGroup(r)
 	return d
 }
@@ -68,7 +68,7 @@ func (d *disk) holds(now time.Time) string {
 func (s *Server) bury(i *instance) {
 	for _, p := range i.nics {
 		if p.deleteOption == "Delete" {
-			s.interfaces = slices.DeleteFunc(s.interfaces, func(n *networkInterface) bool { return n == p.nic })
+			s.store.interfaces = slices.DeleteFunc(s.store.interfaces, func(n *networkInterface) bool { return n == p.nic })
 			continue
 		}
 		p.nic.host = nil
@@ -78,7 +78,7 @@ func (s *Server) bury(i *instance) {
 	}
 	for _, v := range slices.Clone(i.drives) {
 		if v.deleteOption == "Delete" {
-			s.disks = slices.DeleteFunc(s.disks, func(d *disk) bool { return d == v.disk })
+			s.store.disks = slices.DeleteFunc(s.store.disks, func(d *disk) bool { return d == v.disk })
 			continue
 		}
 		s.detach(v, i.goneAt)

@@ -82,7 +82,7 @@ func (s *Server) checkDataDisks(i *instance, wanted []diskWrite, now time.Time) 
 func (s *Server) place(i *instance, w diskWrite, now time.Time) {
 	v := i.drive(w.ref())
 	if v == nil {
-		d := find(s.disks, w.ManagedDisk.ID)
+		d := find(s.store.disks, w.ManagedDisk.ID)
 		if d == nil {
 			sku := either(w.ManagedDisk.SKUName, "Premium_LRS")
 			r := resource{i.subscription, i.group, w.Name, i.location}
@@ -102,9 +102,9 @@ func (s *Server) checkAttach(i *instance, w *diskWrite, now time.Time) *problem 
 	if !strings.EqualFold(w.CreateOption, "Attach") {
 		r := resource{i.subscription, i.group, w.Name, i.location}
 		if r.name == "" {
-			r.name = i.name() + "_disk" + s.guid("data disk", i.vmID, *w.LUN, now.UnixNano())[:8]
+			r.name = i.name() + "_disk" + guid(s.Seed, "data disk", i.vmID, *w.LUN, now.UnixNano())[:8]
 		}
-		if find(s.disks, r.path(diskKind)) != nil {
+		if find(s.store.disks, r.path(diskKind)) != nil {
 			return diskNameTaken(r)
 		}
 		w.Name, w.ManagedDisk.ID, w.CreateOption = r.name, "", either(w.CreateOption, "Empty")
@@ -113,7 +113,7 @@ func (s *Server) checkAttach(i *instance, w *diskWrite, now time.Time) *problem 
 	if w.ManagedDisk.ID == "" {
 		w.ManagedDisk.ID = resource{i.subscription, i.group, w.Name, i.location}.path(diskKind)
 	}
-	d := find(s.disks, w.ManagedDisk.ID)
+	d := find(s.store.disks, w.ManagedDisk.ID)
 	switch {
 	case d == nil:
 		return fail(http.StatusNotFound, "NotFound", "Disk %s is not found.", w.ManagedDisk.ID)

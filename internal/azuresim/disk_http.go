@@ -20,7 +20,7 @@ var diskPatterns = []pattern{
 
 func listDisks(q *request) answer {
 	list := []map[string]any{}
-	for _, d := range q.server.disks {
+	for _, d := range q.server.store.disks {
 		if d.in(q.route.subscription, q.route.group) {
 			list = append(list, d.wire(q.now))
 		}
@@ -30,7 +30,7 @@ func listDisks(q *request) answer {
 
 // disk is the disk in the path.
 func (q *request) disk() (*disk, *problem) {
-	if d := find(q.server.disks, q.named().path(diskKind)); d != nil {
+	if d := find(q.server.store.disks, q.named().path(diskKind)); d != nil {
 		return d, nil
 	}
 	return nil, resourceNotFound(diskKind, q.route.name, q.route.group)
@@ -51,7 +51,7 @@ func putDisk(q *request) answer {
 		return p.answer()
 	}
 	location := text(w, "location")
-	d := find(q.server.disks, q.named().path(diskKind))
+	d := find(q.server.store.disks, q.named().path(diskKind))
 	switch {
 	case location == "":
 		return bad("LocationRequired", "The location property is required for this definition.").answer()
@@ -126,13 +126,13 @@ func (d *disk) rewrite(w map[string]any) {
 
 // deleteDisk refuses while a machine holds the disk.
 func deleteDisk(q *request) answer {
-	d := find(q.server.disks, q.named().path(diskKind))
+	d := find(q.server.store.disks, q.named().path(diskKind))
 	if d == nil {
 		return answer{status: http.StatusNoContent}
 	}
 	if by := d.holds(q.now); by != "" {
 		return fail(http.StatusConflict, "OperationNotAllowed", "Disk %s is attached to VM %s.", d.resource.name, by).answer()
 	}
-	q.server.disks = slices.DeleteFunc(q.server.disks, func(other *disk) bool { return other == d })
+	q.server.store.disks = slices.DeleteFunc(q.server.store.disks, func(other *disk) bool { return other == d })
 	return q.async(answer{status: http.StatusAccepted}, q.server.launch(diskKind, d.location, q.now, operation{single: true}))
 }

@@ -110,7 +110,7 @@ func (s *Server) Announcements() []Announcement {
 	defer s.mu.Unlock()
 	now := s.now()
 	var all []Announcement
-	for _, e := range s.events {
+	for _, e := range s.store.events {
 		if !reached(e.end(), now) {
 			all = append(all, Announcement{e.id, e.kind, e.machine.name(), e.machine.computerName(), e.start()})
 		}
@@ -141,17 +141,17 @@ func (s *Server) Withdraw(id string) error {
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
-	n := slices.IndexFunc(s.events, func(e *event) bool { return strings.EqualFold(e.id, id) })
+	n := slices.IndexFunc(s.store.events, func(e *event) bool { return strings.EqualFold(e.id, id) })
 	switch {
 	case n < 0:
 		return fmt.Errorf("withdraw event %q: there is none", id)
-	case !s.events[n].pending(now):
+	case !s.store.events[n].pending(now):
 		return fmt.Errorf("withdraw event %q: it has started or is over", id)
-	case s.events[n].source == "User":
+	case s.store.events[n].source == "User":
 		return fmt.Errorf("withdraw event %q: somebody deleted the machine", id)
 	}
 	s.remember(now)
-	s.withdraw(s.events[n], now)
+	s.withdraw(s.store.events[n], now)
 	return nil
 }
 
@@ -181,7 +181,7 @@ func (s *Server) agree(e *event, now time.Time) {
 // behind it until it starts at its own time.
 func (s *Server) release(i *instance, now time.Time) {
 	at := now
-	for _, e := range s.events {
+	for _, e := range s.store.events {
 		switch {
 		case e.kind != Terminate || !i.sees(e.machine) || !e.pending(now):
 		case !e.agreed:
@@ -196,10 +196,10 @@ func (s *Server) release(i *instance, now time.Time) {
 // announce tells a machine of an event, and schedules what it does.
 func (s *Server) announce(i *instance, kind EventKind, source string, notice time.Duration, now time.Time) *event {
 	e := &event{
-		id: s.guid("event", i.vmID, now.UnixNano(), len(s.events)), kind: kind, source: source, machine: i,
+		id: guid(s.Seed, "event", i.vmID, now.UnixNano(), len(s.store.events)), kind: kind, source: source, machine: i,
 		announced: now, notBefore: now.Add(notice), before: i.power,
 	}
-	s.events = append(s.events, e)
+	s.store.events = append(s.store.events, e)
 	if source == "Platform" {
 		s.carryOut(e)
 	}

@@ -37,15 +37,15 @@ const idleEvents = 24 * time.Hour
 // served.
 func (q *request) warm(c computer) bool {
 	s := q.server
-	if s.listening == nil {
-		s.listening = map[string]listening{}
+	if s.store.listening == nil {
+		s.store.listening = map[string]listening{}
 	}
-	l, known := s.listening[c.vmID]
+	l, known := s.store.listening[c.vmID]
 	if !known || q.now.Sub(l.last) > idleEvents {
 		l.since = q.now
 	}
 	l.last = q.now
-	s.listening[c.vmID] = l
+	s.store.listening[c.vmID] = l
 	return q.now.Sub(l.since) >= s.EventWarmUp
 }
 
@@ -60,7 +60,7 @@ func (q *request) scheduledEvents(c computer) answer {
 	if !warm {
 		return answer{status: http.StatusOK, body: body}
 	}
-	for _, e := range q.server.events {
+	for _, e := range q.server.store.events {
 		if !c.instance.sees(e.machine) {
 			continue
 		}
@@ -103,7 +103,7 @@ func (q *request) acknowledge(c computer) answer {
 	var agreed []*event
 	for _, r := range w.StartRequests {
 		before := len(agreed)
-		for _, e := range q.server.events {
+		for _, e := range q.server.store.events {
 			if strings.EqualFold(e.id, r.EventID) && c.instance.sees(e.machine) && !reached(e.end(), q.now) {
 				agreed = append(agreed, e)
 			}

@@ -9,7 +9,7 @@ import (
 // strikeMachine is the fault that strikes a machine on its way in or out; the zero Fault when
 // none does.
 func (s *Server) strikeMachine(i *instance, kind string, deleted bool, now time.Time) Fault {
-	if f := s.strike(occasion{kind: kind, set: i.groupName(), resource: i.id(), machine: true, deleted: deleted}, now); f != nil {
+	if f := s.faults.strike(occasion{kind: kind, set: i.groupName(), resource: i.id(), machine: true, deleted: deleted}, s.Seed, now); f != nil {
 		return f.Fault
 	}
 	return Fault{}

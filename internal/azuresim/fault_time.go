@@ -53,14 +53,18 @@ type pending struct {
 	do func(now time.Time)
 }
 
+// agenda is what is still to happen, by time.
+type agenda []pending
+
 // schedule has something done at a time, when somebody looks at that time or
 // later. What is due at the same time is done in the order it was scheduled in.
-func (s *Server) schedule(at time.Time, do func(now time.Time)) {
-	n := len(s.pending)
-	for n > 0 && s.pending[n-1].at.After(at) {
+func (a *agenda) schedule(at time.Time, do func(now time.Time)) {
+	all := *a
+	n := len(all)
+	for n > 0 && all[n-1].at.After(at) {
 		n--
 	}
-	s.pending = append(s.pending[:n:n], append([]pending{{at, do}}, s.pending[n:]...)...)
+	*a = append(all[:n:n], append(agenda{{at, do}}, all[n:]...)...)
 }
 
 // catchUp does what is due, deployments' next resources included.
@@ -94,7 +98,7 @@ func (q *request) postpone() answer {
 	}
 	late := *q
 	late.fault, late.cause = Fault{}, nil
-	q.server.schedule(at, func(now time.Time) {
+	q.server.pending.schedule(at, func(now time.Time) {
 		late.now = now
 		a := late.route.handle(&late)
 		late.repeated = true

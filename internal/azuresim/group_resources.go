@@ -24,7 +24,7 @@ func (q *request) inventory(group string) []map[string]any {
 		all = append(all, short)
 	}
 	s, of := q.server, q.route.subscription
-	for _, x := range s.sets {
+	for _, x := range s.store.sets {
 		add(x.in(of, group), x.wire(q.now, Fault{}))
 	}
 	for i := range s.everyInstance() {
@@ -32,20 +32,20 @@ func (q *request) inventory(group string) []map[string]any {
 			add(true, q.showMachine(i, false))
 		}
 	}
-	for _, x := range s.available {
+	for _, x := range s.store.available {
 		add(x.in(of, group), x.wire(nil))
 	}
-	for _, x := range s.interfaces {
+	for _, x := range s.store.interfaces {
 		add(x.in(of, group), x.wire())
 	}
-	for _, x := range s.disks {
+	for _, x := range s.store.disks {
 		add(x.in(of, group), x.wire(q.now))
 	}
 	prefix := strings.ToLower(groupID(of, group) + "/providers/")
 	if group == "" {
 		prefix = strings.ToLower(groupID(of, ""))
 	}
-	for _, x := range s.opaques {
+	for _, x := range s.store.opaques {
 		add(strings.HasPrefix(strings.ToLower(x.path), prefix) && strings.Count(x.kind, "/") == 1, x.wire())
 	}
 	slices.SortFunc(all, func(a, b map[string]any) int { return strings.Compare(wireID(a), wireID(b)) })
@@ -91,11 +91,11 @@ func deleteGroup(q *request) answer {
 		return fail(http.StatusConflict, "ResourceGroupDeletionBlocked", "Deletion of resource group '%s' is simulated only when it is empty; it has '%s'.",
 			g.name, wireID(all[0])).answer()
 	}
-	q.server.deployments = slices.DeleteFunc(q.server.deployments, func(d *deployment) bool {
+	q.server.store.deployments = slices.DeleteFunc(q.server.store.deployments, func(d *deployment) bool {
 		return strings.EqualFold(d.subscription, g.subscription) && strings.EqualFold(d.group, g.name)
 	})
-	rights := &q.server.rights
+	rights := &q.server.store.rights
 	rights.assignments = slices.DeleteFunc(rights.assignments, func(a *assignment) bool { return within(a.scope, g.id()) })
-	q.server.groups = slices.DeleteFunc(q.server.groups, func(other *resourceGroup) bool { return other == g })
+	q.server.store.groups = slices.DeleteFunc(q.server.store.groups, func(other *resourceGroup) bool { return other == g })
 	return answer{status: http.StatusOK}
 }

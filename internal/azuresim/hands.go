@@ -219,7 +219,7 @@ func actSchedule(s *Server, a Act, now time.Time) error {
 func actWithdraw(s *Server, a Act, now time.Time) error {
 	return s.onInstance(a.Target, now, func(i *instance) error {
 		found := false
-		for _, e := range s.events {
+		for _, e := range s.store.events {
 			if e.machine == i && e.source == "Platform" && e.pending(now) {
 				found = true
 				s.withdraw(e, now)
@@ -246,14 +246,14 @@ func actRemoveRoles(s *Server, a Act, now time.Time) error {
 }
 
 func actInject(s *Server, a Act, now time.Time) error {
-	s.inject(a.Fault, now)
+	s.faults.inject(a.Fault, s.changes, now)
 	return nil
 }
 
 func actClear(s *Server, a Act, _ time.Time) error {
 	if a.Target == "" {
 		s.clearFaults()
-	} else if !s.clearFault(a.Target) {
+	} else if !s.faults.clear(a.Target) {
 		return errors.New("there is no such fault in force")
 	}
 	return nil

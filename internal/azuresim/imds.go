@@ -143,7 +143,7 @@ func (q *request) machineToken(c computer) answer {
 	q.principal = p
 	life := strconv.FormatInt(int64(machineTokenLife/time.Second)-1, 10)
 	return answer{status: http.StatusOK, body: machineTokenBody{
-		AccessToken: q.server.issue(p, resource, q.now, machineTokenLife), ClientID: p.clientID,
+		AccessToken: issueToken(q.server.Seed, p, resource, q.now, machineTokenLife), ClientID: p.clientID,
 		ExpiresIn: life, ExtExpiresIn: life,
 		ExpiresOn: strconv.FormatInt(q.now.Add(machineTokenLife).Unix(), 10),
 		NotBefore: strconv.FormatInt(q.now.Unix(), 10),
@@ -160,7 +160,7 @@ func (q *request) chooseIdentity(c computer) (*principal, string) {
 	}
 	var assigned []*principal
 	for _, id := range c.identities {
-		for _, p := range q.server.principals {
+		for _, p := range q.server.store.principals {
 			if strings.EqualFold(p.id, id) {
 				assigned = append(assigned, p)
 			}

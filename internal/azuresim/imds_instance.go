@@ -138,7 +138,7 @@ func (c computer) document(q *request) map[string]any {
 	}
 	placement, physical := "", ""
 	if c.setID != "" {
-		placement = q.server.guid("placement group", strings.ToLower(c.setID))
+		placement = guid(q.server.Seed, "placement group", strings.ToLower(c.setID))
 	}
 	if c.zone != "" {
 		physical = c.location + "-az" + c.zone

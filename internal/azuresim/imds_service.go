@@ -25,7 +25,7 @@ func (q *request) throttleMetadata(c computer, area string) (answer, bool) {
 	if !q.server.Throttle {
 		return answer{}, true
 	}
-	if _, wait := q.server.spend("imds/"+area+"/"+c.vmID, l, q.now); wait > 0 {
+	if _, wait := q.server.buckets.spend("imds/"+area+"/"+c.vmID, l, q.server.Throttle, q.now); wait > 0 {
 		return metadataFailed(http.StatusTooManyRequests, "Too many requests", ""), false
 	}
 	return answer{}, true
@@ -39,7 +39,7 @@ func (q *request) loadBalancer(c computer) answer {
 		public = append(public, q.server.frontends(id, c.ip)...)
 	}
 	if len(c.instance.nics) > 0 {
-		own := find(q.server.opaques, text(first(dig(c.instance.nics[0].nic.model, "properties", "ipConfigurations")), "properties", "publicIPAddress", "id"))
+		own := find(q.server.store.opaques, text(first(dig(c.instance.nics[0].nic.model, "properties", "ipConfigurations")), "properties", "publicIPAddress", "id"))
 		if own != nil && strings.EqualFold(text(own.model, "sku", "name"), "Standard") {
 			public = append(public, own.address)
 		}
@@ -77,12 +77,12 @@ func (i *instance) balancers() (pools []string) {
 // frontends are the public addresses of the load balancer that a pool is of.
 func (s *Server) frontends(pool, private string) (all []string) {
 	above, _ := cutLast(pool, "/backendaddresspools/")
-	balancer := find(s.opaques, above)
+	balancer := find(s.store.opaques, above)
 	if balancer == nil {
 		return []string{"203.0.113." + private[strings.LastIndexByte(private, '.')+1:]}
 	}
 	for _, f := range asList(dig(balancer.model, "properties", "frontendIPConfigurations")) {
-		if public := find(s.opaques, text(f, "properties", "publicIPAddress", "id")); public != nil {
+		if public := find(s.store.opaques, text(f, "properties", "publicIPAddress", "id")); public != nil {
 			all = append(all, public.address)
 		}
 	}

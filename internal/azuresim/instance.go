@@ -87,7 +87,7 @@ func (s *Server) birth(ss *scaleSet, now time.Time) *instance {
 	ss.born++
 	i := &instance{
 		resource: resource{ss.subscription, ss.group, "", ss.location},
-		set:      ss, number: number, vmID: s.guid("vm", key), size: ss.size(), traits: ss.traits, zone: s.zoneFor(ss, now),
+		set:      ss, number: number, vmID: guid(s.Seed, "vm", key), size: ss.size(), traits: ss.traits, zone: s.zoneFor(ss, now),
 		ip: s.addressIn(ss.subnet(), now), version: ss.version, etag: 1, created: now,
 		upAt: now.Add(s.bootTime(key)), deathTime: s.deleteTime(key),
 	}
@@ -211,12 +211,12 @@ func (i *instance) tags() map[string]string {
 // everyInstance are all machines: those outside scale sets, then by scale set.
 func (s *Server) everyInstance() iter.Seq[*instance] {
 	return func(yield func(*instance) bool) {
-		for _, i := range s.machines {
+		for _, i := range s.store.machines {
 			if !yield(i) {
 				return
 			}
 		}
-		for _, ss := range s.sets {
+		for _, ss := range s.store.sets {
 			for _, i := range ss.instances {
 				if !yield(i) {
 					return

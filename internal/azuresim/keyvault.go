@@ -49,7 +49,7 @@ func (q *request) refuse(model map[string]any) *problem {
 	case strings.HasPrefix(strings.ToLower(kind), "microsoft.storage/storageaccounts/"):
 		parent, _ = cutLast(q.route.scope, "/fileservices/")
 	}
-	if parent != "" && find(q.server.opaques, parent) == nil {
+	if parent != "" && find(q.server.store.opaques, parent) == nil {
 		return fail(http.StatusNotFound, "ParentResourceNotFound",
 			"Failed to perform 'write' on resource(s) of type '%s', because the parent resource '%s' could not be found.", q.opaqueType(), parent)
 	}
@@ -70,7 +70,7 @@ func (q *request) refuseVault(model map[string]any) *problem {
 		return bad("BadRequest", "The vault '%s' needs properties.tenantId and properties.sku.", q.route.name)
 	}
 	days, said := dig(model, "properties", "softDeleteRetentionInDays").(float64)
-	there := find(q.server.opaques, q.route.scope)
+	there := find(q.server.store.opaques, q.route.scope)
 	switch {
 	case said && (days < 7 || days > 90):
 		return bad("BadRequest", "The property \"softDeleteRetentionInDays\" must be between 7 and 90.")
@@ -99,7 +99,7 @@ func (q *request) vaultNameTaken() *problem {
 
 func (s *Server) vaultNameFree(name string, now time.Time) bool {
 	taken := func(o *opaque) bool { return strings.EqualFold(o.kind, vaultKind) && strings.EqualFold(o.name, name) }
-	return !slices.ContainsFunc(s.opaques, taken) && !slices.ContainsFunc(s.removals, func(r *removal) bool { return taken(r.opaque) && !r.gone(now) })
+	return !slices.ContainsFunc(s.store.opaques, taken) && !slices.ContainsFunc(s.store.removals, func(r *removal) bool { return taken(r.opaque) && !r.gone(now) })
 }
 
 func checkVaultName(q *request) answer {
@@ -148,7 +148,7 @@ const purgeTime = 10 * time.Second
 
 // removed finds what was deleted by its resource id; nil: nothing that can come back.
 func (s *Server) removed(id string, now time.Time) *removal {
-	for _, r := range s.removals {
+	for _, r := range s.store.removals {
 		if strings.EqualFold(r.opaque.path, id) && !r.gone(now) {
 			return r
 		}
@@ -175,18 +175,18 @@ func isRecovery(model map[string]any) bool {
 
 // remove takes a vault or a secret away, and keeps it for as long as its vault says.
 func (s *Server) remove(o, vault *opaque, parts []*opaque, now time.Time) *removal {
-	s.removals = slices.DeleteFunc(s.removals, func(r *removal) bool { return r.gone(now) })
+	s.store.removals = slices.DeleteFunc(s.store.removals, func(r *removal) bool { return r.gone(now) })
 	r := &removal{opaque: o, parts: parts, at: now, until: now.Add(retention(vault))}
-	s.removals = append(s.removals, r)
+	s.store.removals = append(s.store.removals, r)
 	return r
 }
 
 // restore brings back what was deleted, as it was. Who might do what with it is not: roles go when what they are about is deleted.
 func (s *Server) restore(r *removal) {
 	for _, o := range append([]*opaque{r.opaque}, r.parts...) {
-		shelve(&s.opaques, o)
+		shelve(&s.store.opaques, o)
 	}
-	s.removals = slices.DeleteFunc(s.removals, func(other *removal) bool { return other == r })
+	s.store.removals = slices.DeleteFunc(s.store.removals, func(other *removal) bool { return other == r })
 }
 
 func (r *removal) vaultWire() map[string]any {
@@ -209,7 +209,7 @@ func (r *removal) vaultWire() map[string]any {
 
 // deletedVaults are those of a subscription.
 func (q *request) deletedVaults() (all []*removal) {
-	for _, r := range q.server.removals {
+	for _, r := range q.server.store.removals {
 		if strings.EqualFold(r.opaque.kind, vaultKind) && within(r.opaque.path, "/subscriptions/"+q.route.subscription) && !r.gone(q.now) {
 			all = append(all, r)
 		}
@@ -254,7 +254,7 @@ func purgeVault(q *request) answer {
 		return fail(http.StatusMethodNotAllowed, "MethodNotAllowed", "Operation 'DeletedVaultPurge' is not allowed.").answer()
 	}
 	r.until = q.now.Add(purgeTime)
-	for _, part := range q.server.removals { // secrets that were deleted before it
+	for _, part := range q.server.store.removals { // secrets that were deleted before it
 		if within(part.opaque.path, r.opaque.path) {
 			part.until = r.until
 		}

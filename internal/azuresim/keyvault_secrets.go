@@ -71,7 +71,7 @@ func secretIsDeleted(name string) *problem {
 
 func (v vaultRequest) deal(name, path string) answer {
 	s := v.server
-	at := slices.IndexFunc(s.opaques, func(o *opaque) bool { return strings.EqualFold(o.kind, vaultKind) && strings.EqualFold(o.name, name) })
+	at := slices.IndexFunc(s.store.opaques, func(o *opaque) bool { return strings.EqualFold(o.kind, vaultKind) && strings.EqualFold(o.name, name) })
 	which := slices.IndexFunc(deals, func(d deal) bool { return d.method == v.http.Method && d.path == path })
 	switch {
 	case at < 0:
@@ -79,9 +79,9 @@ func (v vaultRequest) deal(name, path string) answer {
 	case which < 0:
 		return vaultError(http.StatusMethodNotAllowed, "BadParameter", "The simulator's vaults hold secrets without former versions, and nothing else.")
 	}
-	v.vault = s.opaques[at]
+	v.vault = s.store.opaques[at]
 	token, _ := strings.CutPrefix(v.http.Header.Get("Authorization"), "Bearer ")
-	c, ours := s.verify(token)
+	c, ours := s.verified.read(token, s.Seed)
 	if ours {
 		v.principal = s.byClientID(c.AppID)
 	}
@@ -121,13 +121,13 @@ func (v vaultRequest) whole(o *opaque) answer {
 	b := v.bundle(o)
 	value := text(o.model, "properties", "value")
 	b["value"] = value
-	b["id"] = v.secretID(o) + "/" + strings.ReplaceAll(v.server.guid("secret", o.path, value), "-", "")
+	b["id"] = v.secretID(o) + "/" + strings.ReplaceAll(guid(v.server.Seed, "secret", o.path, value), "-", "")
 	return answer{status: http.StatusOK, body: b}
 }
 
 func (v vaultRequest) listSecrets() answer {
 	list := []map[string]any{}
-	for _, o := range v.server.opaques {
+	for _, o := range v.server.store.opaques {
 		if strings.EqualFold(o.kind, secretKind) && within(o.path, v.vault.path) {
 			list = append(list, v.bundle(o))
 		}
@@ -136,7 +136,7 @@ func (v vaultRequest) listSecrets() answer {
 }
 
 func (v vaultRequest) readSecret() answer {
-	secret := find(v.server.opaques, v.secretPath())
+	secret := find(v.server.store.opaques, v.secretPath())
 	if secret == nil {
 		return secretNotFound(v.name)
 	}
@@ -157,21 +157,21 @@ func (v vaultRequest) setSecret() answer {
 	case v.server.removed(v.secretPath(), v.now) != nil:
 		return secretIsDeleted(v.name).answer()
 	}
-	o := find(v.server.opaques, v.secretPath())
+	o := find(v.server.store.opaques, v.secretPath())
 	if o == nil {
 		o = &opaque{path: v.secretPath(), kind: secretKind, name: v.name, created: v.now}
-		shelve(&v.server.opaques, o)
+		shelve(&v.server.store.opaques, o)
 	}
 	o.model = map[string]any{"properties": map[string]any{"value": w.Value, "contentType": w.ContentType}}
 	return v.whole(o)
 }
 
 func (v vaultRequest) deleteSecret() answer {
-	o := find(v.server.opaques, v.secretPath())
+	o := find(v.server.store.opaques, v.secretPath())
 	if o == nil {
 		return secretNotFound(v.name)
 	}
-	v.server.opaques = slices.DeleteFunc(v.server.opaques, func(other *opaque) bool { return other == o })
+	v.server.store.opaques = slices.DeleteFunc(v.server.store.opaques, func(other *opaque) bool { return other == o })
 	return answer{status: http.StatusOK, body: v.deleted(v.server.remove(o, v.vault, nil, v.now))}
 }
 
@@ -185,7 +185,7 @@ func (v vaultRequest) deleted(r *removal) map[string]any {
 
 func (v vaultRequest) listDeletedSecrets() answer {
 	list := []map[string]any{}
-	for _, r := range v.server.removals {
+	for _, r := range v.server.store.removals {
 		if strings.EqualFold(r.opaque.kind, secretKind) && within(r.opaque.path, v.vault.path) && !r.gone(v.now) {
 			list = append(list, v.deleted(r))
 		}

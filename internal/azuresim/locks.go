@@ -48,7 +48,7 @@ func (s *Server) Unlock(name, scope string) error {
 }
 
 func (s *Server) findLock(name, scope string) int {
-	return slices.IndexFunc(s.rights.locks, func(l *lock) bool {
+	return slices.IndexFunc(s.store.rights.locks, func(l *lock) bool {
 		return strings.EqualFold(l.name, name) && strings.EqualFold(l.scope, scope)
 	})
 }
@@ -56,17 +56,17 @@ func (s *Server) findLock(name, scope string) int {
 // putLock reports whether the lock is new.
 func (s *Server) putLock(l *lock) bool {
 	if n := s.findLock(l.name, l.scope); n >= 0 {
-		s.rights.locks[n] = l
+		s.store.rights.locks[n] = l
 		return false
 	}
-	s.rights.locks = append(s.rights.locks, l)
+	s.store.rights.locks = append(s.store.rights.locks, l)
 	return true
 }
 
 func (s *Server) removeLock(name, scope string) bool {
 	n := s.findLock(name, scope)
 	if n >= 0 {
-		s.rights.locks = slices.Delete(s.rights.locks, n, n+1)
+		s.store.rights.locks = slices.Delete(s.store.rights.locks, n, n+1)
 	}
 	return n >= 0
 }
@@ -84,7 +84,7 @@ func (q *request) checkLocks() *problem {
 		return nil
 	}
 	var locked []string
-	for _, l := range q.server.rights.locks {
+	for _, l := range q.server.store.rights.locks {
 		above := within(q.route.scope, l.scope)
 		below := operation == "delete" && within(l.scope, q.route.scope)
 		if (above || below) && (l.level == ReadOnly || operation == "delete") {

@@ -16,7 +16,7 @@ func (l *lock) wire() map[string]any {
 // listLocks shows the locks at the scope, above it and below it.
 func listLocks(q *request) answer {
 	list := []map[string]any{}
-	for _, l := range q.server.rights.locks {
+	for _, l := range q.server.store.rights.locks {
 		if within(l.scope, q.route.scope) || within(q.route.scope, l.scope) {
 			list = append(list, l.wire())
 		}
@@ -30,7 +30,7 @@ func getLock(q *request) answer {
 	if n < 0 {
 		return fail(http.StatusNotFound, "LockNotFound", "The lock '%s' could not be found.", q.route.name).answer()
 	}
-	return answer{status: http.StatusOK, body: q.server.rights.locks[n].wire()}
+	return answer{status: http.StatusOK, body: q.server.store.rights.locks[n].wire()}
 }
 
 func putLock(q *request) answer {

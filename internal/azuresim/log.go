@@ -138,7 +138,7 @@ func (q *request) lists() (sets []string) {
 	case q.route.kind == "LIST "+vmsType, q.route.kind == "LIST "+machinesType && q.setFilter() != "":
 		return []string{strings.ToLower(q.route.set)}
 	case q.route.kind == "LIST "+machinesType:
-		for _, ss := range q.server.sets {
+		for _, ss := range q.server.store.sets {
 			if ss.flexible() && strings.EqualFold(ss.subscription, q.route.subscription) && (q.route.group == "" || strings.EqualFold(ss.group, q.route.group)) {
 				sets = append(sets, strings.ToLower(ss.name))
 			}

@@ -41,7 +41,7 @@ func (s *Server) AddMachine(d Machine) error {
 	r := resource{d.Subscription, d.ResourceGroup, d.Name, d.Location}
 	s.remember(now)
 	i := &instance{
-		resource: r, model: map[string]any{}, called: either(d.ComputerName, d.Name), vmID: s.guid("vm", r.path(machineKind)),
+		resource: r, model: map[string]any{}, called: either(d.ComputerName, d.Name), vmID: guid(s.Seed, "vm", r.path(machineKind)),
 		size: d.Size, traits: traits{d.VCPUs, d.Family, d.MaxDataDisks}, zone: d.Zone, etag: 1,
 		created: now, upAt: now, deathTime: s.deleteTime(r.path(machineKind)),
 	}
@@ -53,7 +53,7 @@ func (s *Server) AddMachine(d Machine) error {
 		properties["evictionPolicy"] = either(d.EvictionPolicy, "Deallocate")
 	}
 	if d.AvailabilitySet != "" {
-		a := find(s.available, resource{d.Subscription, d.ResourceGroup, d.AvailabilitySet, d.Location}.path(availabilityKind))
+		a := find(s.store.available, resource{d.Subscription, d.ResourceGroup, d.AvailabilitySet, d.Location}.path(availabilityKind))
 		if a == nil {
 			return fmt.Errorf("add machine %q: there is no availability set %q", d.Name, d.AvailabilitySet)
 		}
@@ -70,7 +70,7 @@ func (s *Server) AddMachine(d Machine) error {
 	if s.virtualMachine(i.id(), now) != nil {
 		return fmt.Errorf("add machine %q: it exists already", i.id())
 	}
-	shelve(&s.machines, i)
+	shelve(&s.store.machines, i)
 	i.ip = s.addressIn(d.Subnet, now)
 	s.plugNew(i, d.Name+"VMNic", d.Subnet, "Detach")
 	s.addOSDisk(i, diskWrite{}, now)

@@ -83,7 +83,7 @@ type part struct {
 func (q *request) part() (part, bool) {
 	above, name := cutLast(q.route.scope, "/")
 	above, list := cutLast(above, "/")
-	of := find(q.server.opaques, above)
+	of := find(q.server.store.opaques, above)
 	if of == nil {
 		return part{}, false
 	}
@@ -166,7 +166,7 @@ func (q *request) deletePart(p part) answer {
 // listParts lists the parts of a resource.
 func listParts(q *request) answer {
 	above, list := cutLast(q.http.URL.Path, "/")
-	of := find(q.server.opaques, above)
+	of := find(q.server.store.opaques, above)
 	if of == nil {
 		return fail(http.StatusNotFound, "ResourceNotFound", "The Resource '%s' was not found.", above).answer()
 	}
@@ -186,7 +186,7 @@ func (q *request) refuseNetwork(kind, id string, model map[string]any) *problem 
 	if _, known := networkKinds[strings.ToLower(kind)]; !known {
 		return nil
 	}
-	if there := find(q.server.opaques, id); there != nil {
+	if there := find(q.server.store.opaques, id); there != nil {
 		if p := q.checkETag(there.etag()); p != nil && strings.EqualFold(q.route.scope, id) {
 			return p
 		}
@@ -217,7 +217,7 @@ func (q *request) refuseRanges(kind, id string, model map[string]any) *problem {
 		return nil
 	}
 	there := map[string][]string{}
-	if o := find(q.server.opaques, id); o != nil {
+	if o := find(q.server.store.opaques, id); o != nil {
 		for _, item := range asList(dig(o.model, "properties", "subnets")) {
 			there[strings.ToLower(text(item, "name"))] = subnetPrefixes(item)
 		}
@@ -267,7 +267,7 @@ func partName(kind, list string) string {
 
 // takePublicAddress refuses a public address that is not there, or that another resource has.
 func (q *request) takePublicAddress(wanted, by string) *problem {
-	if find(q.server.opaques, wanted) == nil {
+	if find(q.server.store.opaques, wanted) == nil {
 		return missingReference(wanted, by)
 	}
 	if user := q.server.user(wanted, q); user != "" && !within(user, by) {
@@ -303,7 +303,7 @@ func (s *Server) user(id string, q *request) (found string) {
 			}
 		})
 	}
-	for _, n := range s.interfaces {
+	for _, n := range s.store.interfaces {
 		uses(dig(n.model, "properties", "networkSecurityGroup"), n.id())
 		for _, c := range n.configurations() {
 			if !strings.Contains(strings.ToLower(id), "/loadbalancers/") { // those let go of interfaces
@@ -311,13 +311,13 @@ func (s *Server) user(id string, q *request) (found string) {
 			}
 		}
 	}
-	for _, ss := range s.sets {
+	for _, ss := range s.store.sets {
 		profile := dig(ss.model, "properties", "virtualMachineProfile", "networkProfile")
 		if balancer := strings.Contains(strings.ToLower(id), "/loadbalancers/"); balancer || len(ss.live(q.now)) > 0 {
 			uses(profile, ss.id())
 		}
 	}
-	for _, o := range s.opaques {
+	for _, o := range s.store.opaques {
 		if strings.EqualFold(o.path, id) || within(id, o.path) || !strings.HasPrefix(strings.ToLower(o.kind), "microsoft.network/") {
 			continue
 		}
@@ -397,14 +397,14 @@ func (q *request) showMembers(properties map[string]any) {
 		in := func(c map[string]any) bool {
 			return slices.ContainsFunc(asList(dig(c, "properties", "loadBalancerBackendAddressPools")), func(p any) bool { return strings.EqualFold(text(p, "id"), id) })
 		}
-		for _, n := range q.server.interfaces {
+		for _, n := range q.server.store.interfaces {
 			for _, c := range n.configurations() {
 				if in(c) {
 					members = append(members, map[string]any{"id": n.id() + "/ipConfigurations/" + text(c, "name")})
 				}
 			}
 		}
-		for _, ss := range q.server.sets {
+		for _, ss := range q.server.store.sets {
 			for _, i := range ss.listed(q.now) {
 				if ss.flexible() {
 					continue
@@ -469,7 +469,7 @@ func (o *opaque) etag() string {
 // publicAddress gives a public address to a resource: of the blocks for documentation, each once as long as there are some.
 func (s *Server) publicAddress(path string) string {
 	taken := map[string]bool{}
-	for _, o := range s.opaques {
+	for _, o := range s.store.opaques {
 		taken[o.address] = true
 	}
 	const each = 254

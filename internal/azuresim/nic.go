@@ -68,8 +68,8 @@ func ipConfiguration(subnet string) map[string]any {
 // addInterface puts an interface in the store and gives it addresses: those in
 // ips first, new ones for the rest. Its name must be free.
 func (s *Server) addInterface(r resource, model map[string]any, now time.Time, ips ...string) *networkInterface {
-	n := &networkInterface{resource: r, model: model, etag: 1, guid: s.guid("nic", r.path(interfaceKind), s.writes), ips: ips}
-	shelve(&s.interfaces, n)
+	n := &networkInterface{resource: r, model: model, etag: 1, guid: guid(s.Seed, "nic", r.path(interfaceKind), s.writes), ips: ips}
+	shelve(&s.store.interfaces, n)
 	s.addressInterface(n, now)
 	s.openGroup(r)
 	return n

@@ -27,7 +27,7 @@ var interfacePatterns = []pattern{
 
 func listInterfaces(q *request) answer {
 	list := []map[string]any{}
-	for _, n := range q.server.interfaces {
+	for _, n := range q.server.store.interfaces {
 		if n.in(q.route.subscription, q.route.group) {
 			list = append(list, n.wire())
 		}
@@ -40,7 +40,7 @@ func wireID(m map[string]any) string { return strings.ToLower(text(m, "id")) }
 
 // networkInterface is the interface in the path.
 func (q *request) networkInterface() (*networkInterface, *problem) {
-	if n := find(q.server.interfaces, q.named().path(interfaceKind)); n != nil {
+	if n := find(q.server.store.interfaces, q.named().path(interfaceKind)); n != nil {
 		return n, nil
 	}
 	return nil, resourceNotFound(interfaceKind, q.route.name, q.route.group)
@@ -61,7 +61,7 @@ func putInterface(q *request) answer {
 	if p := q.decode(&w); p != nil {
 		return p.answer()
 	}
-	n := find(q.server.interfaces, q.named().path(interfaceKind))
+	n := find(q.server.store.interfaces, q.named().path(interfaceKind))
 	location := text(w, "location")
 	model := map[string]any{"location": location, "properties": withoutComputed(asMap(w["properties"]))}
 	if w["tags"] != nil {
@@ -135,7 +135,7 @@ func patchInterface(q *request) answer {
 
 // deleteInterface refuses while a machine uses the interface, or Azure keeps it.
 func deleteInterface(q *request) answer {
-	n := find(q.server.interfaces, q.named().path(interfaceKind))
+	n := find(q.server.store.interfaces, q.named().path(interfaceKind))
 	if n == nil {
 		return answer{status: http.StatusNoContent}
 	}
@@ -147,7 +147,7 @@ func deleteInterface(q *request) answer {
 	if p := n.held("", q.now); p != nil {
 		return p.answer()
 	}
-	q.server.interfaces = slices.DeleteFunc(q.server.interfaces, func(other *networkInterface) bool { return other == n })
+	q.server.store.interfaces = slices.DeleteFunc(q.server.store.interfaces, func(other *networkInterface) bool { return other == n })
 	return q.async(answer{status: http.StatusAccepted}, q.server.launch(interfaceKind, n.location, q.now, operation{single: true}))
 }
 

@@ -70,11 +70,11 @@ func (q *request) opaqueType() string {
 // opaque finds the resource in the path. Of a type that nobody has deployed the
 // server knows nothing at all.
 func (q *request) opaque() (*opaque, *problem) {
-	if o := find(q.server.opaques, q.route.scope); o != nil {
+	if o := find(q.server.store.opaques, q.route.scope); o != nil {
 		return o, nil
 	}
 	kind := q.opaqueType()
-	if ofNetwork(kind) || slices.ContainsFunc(q.server.opaques, func(o *opaque) bool { return strings.EqualFold(o.kind, kind) }) {
+	if ofNetwork(kind) || slices.ContainsFunc(q.server.store.opaques, func(o *opaque) bool { return strings.EqualFold(o.kind, kind) }) {
 		return nil, resourceNotFound(kind, q.route.name, q.route.group)
 	}
 	return nil, fail(http.StatusNotFound, "InvalidResourceType", "The resource type could not be found for path '%s'.", q.http.URL.Path)
@@ -143,7 +143,7 @@ func getOpaque(q *request) answer {
 func listOpaque(q *request) answer {
 	scope, kind, _ := strings.Cut(q.http.URL.Path, "/providers/")
 	list := []map[string]any{}
-	for _, o := range q.server.opaques {
+	for _, o := range q.server.store.opaques {
 		if strings.EqualFold(o.kind, kind) && within(o.path, scope) {
 			list = append(list, q.show(o))
 		}
@@ -197,7 +197,7 @@ func putOpaque(q *request) answer {
 	if strings.EqualFold(o.kind, identityKind) {
 		q.bear(o)
 	}
-	shelve(&q.server.opaques, o)
+	shelve(&q.server.store.opaques, o)
 	return q.written(answer{status: http.StatusCreated, body: q.show(o)}, o)
 }
 
@@ -207,7 +207,7 @@ func (q *request) written(a answer, o *opaque) answer {
 		return a
 	}
 	location := text(o.model, "location")
-	if g := find(q.server.groups, groupID(q.route.subscription, q.route.group)); location == "" && g != nil {
+	if g := find(q.server.store.groups, groupID(q.route.subscription, q.route.group)); location == "" && g != nil {
 		location = g.location
 	}
 	return q.async(a, q.server.launch(o.kind, location, q.now, operation{single: true}))
@@ -253,14 +253,14 @@ func deleteOpaque(q *request) answer {
 			return kind.inUse(gone.path, user).answer()
 		}
 	}
-	s.opaques = slices.DeleteFunc(s.opaques, func(o *opaque) bool {
+	s.store.opaques = slices.DeleteFunc(s.store.opaques, func(o *opaque) bool {
 		below := within(o.path, gone.path)
 		if below && o != gone {
 			parts = append(parts, o)
 		}
 		return below
 	})
-	s.rights.assignments = slices.DeleteFunc(s.rights.assignments, func(a *assignment) bool { return within(a.scope, gone.path) })
+	s.store.rights.assignments = slices.DeleteFunc(s.store.rights.assignments, func(a *assignment) bool { return within(a.scope, gone.path) })
 	if strings.EqualFold(gone.kind, vaultKind) {
 		s.remove(gone, gone, parts, q.now)
 	}
@@ -274,9 +274,9 @@ const identityKind = "Microsoft.ManagedIdentity/userAssignedIdentities"
 // bear gives a user-assigned identity its principal.
 func (q *request) bear(o *opaque) {
 	s, tenant := q.server, q.server.tenantOf(q.route.subscription)
-	p := &principal{id: o.path, tenantID: tenant, clientID: s.guid("client", strings.ToLower(o.path)), objectID: s.guid("object", strings.ToLower(o.path)), created: q.now}
+	p := &principal{id: o.path, tenantID: tenant, clientID: guid(s.Seed, "client", strings.ToLower(o.path)), objectID: guid(s.Seed, "object", strings.ToLower(o.path)), created: q.now}
 	if s.byClientID(p.clientID) == nil {
-		s.principals = append(s.principals, p)
+		s.store.principals = append(s.store.principals, p)
 		s.govern(p.objectID)
 	}
 	o.model["properties"] = p.properties()
@@ -291,7 +291,7 @@ func (q *request) identityOf(id string) *principal {
 	if !strings.EqualFold(q.opaqueType(), identityKind) {
 		return nil
 	}
-	for _, p := range q.server.principals {
+	for _, p := range q.server.store.principals {
 		if strings.EqualFold(p.id, id) {
 			return p
 		}

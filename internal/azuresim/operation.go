@@ -49,13 +49,13 @@ func (s *Server) beginOn(i *instance, now time.Time, o operation) *operation {
 // launch records an operation on a resource of a type, in a location.
 func (s *Server) launch(kind, location string, now time.Time, o operation) *operation {
 	s.writes++
-	o.id, o.start = s.guid("operation", s.writes), now
+	o.id, o.start = guid(s.Seed, "operation", s.writes), now
 	namespace, _, _ := strings.Cut(kind, "/")
 	o.home = namespace + "/locations/" + location
-	if s.operations == nil {
-		s.operations = map[string]*operation{}
+	if s.store.operations == nil {
+		s.store.operations = map[string]*operation{}
 	}
-	s.operations[o.id] = &o
+	s.store.operations[o.id] = &o
 	return &o
 }
 
@@ -221,7 +221,7 @@ func (q *request) read(path string) answer {
 // getOperation answers both forms: the status document, and the Location of an
 // action, which is 202 until it ends.
 func getOperation(q *request) answer {
-	o := q.server.operations[strings.ToLower(q.route.operation)]
+	o := q.server.store.operations[strings.ToLower(q.route.operation)]
 	if o == nil || o.fate.unknown || !strings.Contains(strings.ToLower(q.http.URL.Path), strings.ToLower("/providers/"+o.home+"/")) {
 		return fail(http.StatusNotFound, "NotFound", "The entity was not found.").answer()
 	}

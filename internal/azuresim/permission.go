@@ -69,7 +69,7 @@ func (s *Server) allows(p *principal, action, scope string, now time.Time) bool 
 			return false
 		}
 	}
-	if !s.rights.governed[strings.ToLower(p.objectID)] {
+	if !s.store.rights.governed[strings.ToLower(p.objectID)] {
 		return true
 	}
 	acting := s.rolesOf(p, scope, now)
@@ -91,7 +91,7 @@ func (s *Server) rolesBelow(p *principal, scope string, now time.Time) []*assign
 
 func (s *Server) acting(p *principal, now time.Time, at func(*assignment) bool) []*assignment {
 	var acting []*assignment
-	for _, a := range s.rights.assignments {
+	for _, a := range s.store.rights.assignments {
 		if strings.EqualFold(a.principal, p.objectID) && at(a) && !now.Before(a.created.Add(s.RoleDelay)) {
 			acting = append(acting, a)
 		}

@@ -59,7 +59,7 @@ func (q *request) making() *making {
 			}
 		}
 	}
-	for _, of := range append(slices.Clone(q.server.deployments), d) {
+	for _, of := range append(slices.Clone(q.server.store.deployments), d) {
 		for _, t := range of.steps {
 			if id := strings.ToLower(t.resource.ID); strings.EqualFold(t.pool, m.pool) && !made[id] && (of == d || of.comes(t, q.now)) {
 				made[id] = true
@@ -101,7 +101,7 @@ func (f *Fault) alike(machines []*instance) {
 func (q *request) pools() []string {
 	scope := strings.ToLower(groupID(q.route.subscription, q.route.group))
 	known := q.server.pooled[scope]
-	for _, i := range q.server.machines {
+	for _, i := range q.server.store.machines {
 		name := strings.ToLower(i.groupName())
 		if name != "" && i.in(q.route.subscription, q.route.group) && !slices.Contains(known, name) {
 			known = append(known, name)

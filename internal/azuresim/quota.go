@@ -110,7 +110,7 @@ func listUsages(q *request) answer {
 		return p.answer()
 	}
 	names := []string{"cores", "lowPriorityCores", instanceQuota}
-	for _, ss := range q.server.sets {
+	for _, ss := range q.server.store.sets {
 		if ss.in(q.route.subscription, "") && strings.EqualFold(ss.location, q.route.location) {
 			names = append(names, ss.quotas()...)
 		}

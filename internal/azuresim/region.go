@@ -21,7 +21,7 @@ var publicRegions = []string{
 // regions are the public ones, and those in which a world has something: it may be of another cloud. Sorted.
 func (s *Server) regions() []string {
 	all := slices.Concat(publicRegions, s.locations())
-	for _, g := range s.groups {
+	for _, g := range s.store.groups {
 		all = append(all, region(g.location))
 	}
 	slices.Sort(all)

@@ -64,7 +64,7 @@ func (q *request) assignmentBody(a *assignment) map[string]any {
 
 // findAssignment is the assignment in the path; -1 for none.
 func (q *request) findAssignment() int {
-	return slices.IndexFunc(q.server.rights.assignments, func(a *assignment) bool {
+	return slices.IndexFunc(q.server.store.rights.assignments, func(a *assignment) bool {
 		return strings.EqualFold(a.name, q.route.name) && strings.EqualFold(a.scope, q.route.scope)
 	})
 }
@@ -87,7 +87,7 @@ func listAssignments(q *request) answer {
 		who = quoted(filter, "assignedTo")
 	}
 	list := []map[string]any{}
-	for _, a := range q.server.rights.assignments {
+	for _, a := range q.server.store.rights.assignments {
 		below := within(a.scope, q.route.scope) && !strings.Contains(strings.ToLower(filter), "atscope()")
 		if (below || within(q.route.scope, a.scope)) && (who == "" || strings.EqualFold(who, a.principal)) {
 			list = append(list, q.assignmentBody(a))
@@ -107,7 +107,7 @@ func getAssignment(q *request) answer {
 	if n < 0 {
 		return fail(http.StatusNotFound, "RoleAssignmentNotFound", "The role assignment '%s' is not found.", q.route.name).answer()
 	}
-	return answer{status: http.StatusOK, body: q.assignmentBody(q.server.rights.assignments[n])}
+	return answer{status: http.StatusOK, body: q.assignmentBody(q.server.store.rights.assignments[n])}
 }
 
 func putAssignment(q *request) answer {
@@ -167,13 +167,13 @@ func (s *Server) inDirectory(objectID string, now time.Time) bool {
 	if delay == 0 {
 		delay = replication
 	}
-	for _, p := range s.principals {
+	for _, p := range s.store.principals {
 		if strings.EqualFold(p.objectID, objectID) {
 			return !now.Before(p.created.Add(delay))
 		}
 	}
 	for i := range s.everyInstance() { // whose identity has asked for no token yet
-		if c, ok := s.computer(i.id(), now); ok && c.systemAssigned && strings.EqualFold(s.guid("object", i.vmID), objectID) {
+		if c, ok := s.computer(i.id(), now); ok && c.systemAssigned && strings.EqualFold(guid(s.Seed, "object", i.vmID), objectID) {
 			return !now.Before(i.created.Add(delay))
 		}
 	}
@@ -185,8 +185,8 @@ func deleteAssignment(q *request) answer {
 	if n < 0 {
 		return answer{status: http.StatusNoContent}
 	}
-	gone := q.server.rights.assignments[n]
-	q.server.rights.assignments = slices.Delete(q.server.rights.assignments, n, n+1)
+	gone := q.server.store.rights.assignments[n]
+	q.server.store.rights.assignments = slices.Delete(q.server.store.rights.assignments, n, n+1)
 	return answer{status: http.StatusOK, body: q.assignmentBody(gone)}
 }
 
@@ -209,7 +209,7 @@ func listPermissions(q *request) answer {
 	switch p := q.principal; {
 	case p == nil:
 		rows = append(rows, permissionOf([]string{"*"}, nil))
-	case !q.server.rights.governed[strings.ToLower(p.objectID)]:
+	case !q.server.store.rights.governed[strings.ToLower(p.objectID)]:
 		rows = append(rows, permissionOf([]string{"*"}, p.denied))
 	default:
 		for _, a := range q.server.rolesOf(p, q.route.scope, q.now) {

@@ -55,12 +55,12 @@ func (s *Server) AddRole(r Role) error {
 		return fmt.Errorf("add role %q: a name and at least one action are required", r.Name)
 	}
 	if r.ID == "" {
-		r.ID = s.guid("role", r.Name)
+		r.ID = guid(s.Seed, "role", r.Name)
 	}
 	if s.role(r.ID) != nil || s.role(r.Name) != nil {
 		return fmt.Errorf("add role %q: it exists already", r.Name)
 	}
-	s.rights.roles = append(s.rights.roles, &r)
+	s.store.rights.roles = append(s.store.rights.roles, &r)
 	return nil
 }
 
@@ -84,7 +84,7 @@ func (s *Server) assignRole(d RoleAssignment, now time.Time) error {
 	}
 	a := &assignment{name: d.Name, scope: d.Scope, role: role, principal: p.objectID, principalType: "ServicePrincipal", created: now}
 	if a.name == "" {
-		a.name = s.guid("role assignment", role.ID, p.objectID, strings.ToLower(d.Scope))
+		a.name = guid(s.Seed, "role assignment", role.ID, p.objectID, strings.ToLower(d.Scope))
 	}
 	if problem := s.assign(a); problem != nil {
 		return fmt.Errorf("assign role %q to %q at %q: %s", d.Role, d.Principal, d.Scope, problem.detail.Message)
@@ -100,7 +100,7 @@ func (s *Server) RemoveRoleAssignments(principal string) error {
 
 func (s *Server) removeRoles(p *principal) {
 	s.govern(p.objectID)
-	s.rights.assignments = slices.DeleteFunc(s.rights.assignments, func(a *assignment) bool {
+	s.store.rights.assignments = slices.DeleteFunc(s.store.rights.assignments, func(a *assignment) bool {
 		return strings.EqualFold(a.principal, p.objectID)
 	})
 }
@@ -111,7 +111,7 @@ func (s *Server) assign(a *assignment) *problem {
 	if !strings.HasPrefix(strings.ToLower(a.scope), "/subscriptions/") {
 		return bad("InvalidScope", "The scope '%s' is not valid: it must be a subscription, a resource group or a resource.", a.scope)
 	}
-	for _, other := range s.rights.assignments {
+	for _, other := range s.store.rights.assignments {
 		same := strings.EqualFold(other.principal, a.principal) && other.role == a.role && strings.EqualFold(other.scope, a.scope)
 		named := strings.EqualFold(other.name, a.name) && strings.EqualFold(other.scope, a.scope)
 		switch {
@@ -128,22 +128,22 @@ func (s *Server) assign(a *assignment) *problem {
 		return bad("RoleAssignmentScopeNotAssignableToRoleDefinition",
 			"The role assignment scope '%s' is not assignable to role definition '%s'.", a.scope, a.role.ID)
 	}
-	s.rights.assignments = append(s.rights.assignments, a)
+	s.store.rights.assignments = append(s.store.rights.assignments, a)
 	s.govern(a.principal)
 	return nil
 }
 
 func (s *Server) govern(objectID string) {
-	if s.rights.governed == nil {
-		s.rights.governed = map[string]bool{}
+	if s.store.rights.governed == nil {
+		s.store.rights.governed = map[string]bool{}
 	}
-	s.rights.governed[strings.ToLower(objectID)] = true
+	s.store.rights.governed[strings.ToLower(objectID)] = true
 }
 
 // role finds a role by name, GUID or resource id; nil for none.
 func (s *Server) role(ref string) *Role {
 	guid := ref[strings.LastIndexByte(ref, '/')+1:]
-	for _, r := range slices.Concat(builtInRoles, s.rights.roles) {
+	for _, r := range slices.Concat(builtInRoles, s.store.rights.roles) {
 		if strings.EqualFold(r.ID, guid) || strings.EqualFold(r.Name, ref) {
 			return r
 		}
@@ -157,7 +157,7 @@ func (s *Server) principal(ref string, now time.Time) *principal {
 	if ref == "" {
 		return nil
 	}
-	for _, p := range s.principals {
+	for _, p := range s.store.principals {
 		if strings.EqualFold(p.clientID, ref) || strings.EqualFold(p.objectID, ref) || strings.EqualFold(p.id, ref) {
 			return p
 		}

@@ -28,7 +28,7 @@ func listRoles(q *request) answer {
 	filter := q.query.Get("$filter")
 	name, kind := quoted(filter, "roleName"), quoted(filter, "type")
 	list := []map[string]any{}
-	for _, r := range slices.Concat(builtInRoles, q.server.rights.roles) {
+	for _, r := range slices.Concat(builtInRoles, q.server.store.rights.roles) {
 		body := q.roleBody(r)
 		if (name == "" || strings.EqualFold(name, r.Name)) && (kind == "" || strings.EqualFold(kind, body["properties"].(map[string]any)["type"].(string))) {
 			list = append(list, body)
@@ -39,7 +39,7 @@ func listRoles(q *request) answer {
 }
 
 func (q *request) findRole() (*Role, *problem) {
-	for _, r := range slices.Concat(builtInRoles, q.server.rights.roles) {
+	for _, r := range slices.Concat(builtInRoles, q.server.store.rights.roles) {
 		if strings.EqualFold(r.ID, q.route.name) {
 			return r, nil
 		}
@@ -85,7 +85,7 @@ func putRole(q *request) answer {
 	switch {
 	case p != nil:
 		r = &Role{}
-		q.server.rights.roles = append(q.server.rights.roles, r)
+		q.server.store.rights.roles = append(q.server.store.rights.roles, r)
 	case slices.Contains(builtInRoles, r):
 		return fail(http.StatusForbidden, "RoleDefinitionIsBuiltIn", "The built-in role definition '%s' cannot be changed.", r.ID).answer()
 	}
@@ -100,9 +100,9 @@ func deleteRole(q *request) answer {
 		return answer{status: http.StatusNoContent}
 	case slices.Contains(builtInRoles, r):
 		return fail(http.StatusForbidden, "RoleDefinitionIsBuiltIn", "The built-in role definition '%s' cannot be deleted.", r.ID).answer()
-	case slices.ContainsFunc(q.server.rights.assignments, func(a *assignment) bool { return a.role == r }):
+	case slices.ContainsFunc(q.server.store.rights.assignments, func(a *assignment) bool { return a.role == r }):
 		return bad("RoleDefinitionHasAssignments", "There are existing role assignments referencing role (code: RoleDefinitionHasAssignments).").answer()
 	}
-	q.server.rights.roles = slices.DeleteFunc(q.server.rights.roles, func(other *Role) bool { return other == r })
+	q.server.store.rights.roles = slices.DeleteFunc(q.server.store.rights.roles, func(other *Role) bool { return other == r })
 	return answer{status: http.StatusOK, body: q.roleBody(r)}
 }

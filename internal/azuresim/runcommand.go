@@ -83,7 +83,7 @@ func (q *request) runCommand(i *instance) answer {
 
 // commanded reports whether a script runs in a machine.
 func (s *Server) commanded(i *instance) bool {
-	for _, o := range s.operations {
+	for _, o := range s.store.operations {
 		if o.command != nil && o.command.vmID == i.vmID && o.command.ended.IsZero() {
 			return true
 		}

@@ -111,11 +111,11 @@ func (s *Server) AddScaleSet(d ScaleSet) error {
 }
 
 func (s *Server) insert(ss *scaleSet) error {
-	if !shelve(&s.sets, ss) {
+	if !shelve(&s.store.sets, ss) {
 		return fmt.Errorf("add scale set %q: it exists already", ss.id())
 	}
 	s.openGroup(ss.resource)
-	ss.uniqueID = s.guid("scale set", ss.id())
+	ss.uniqueID = guid(s.Seed, "scale set", ss.id())
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 // scaleSet is the scale set in the path.
 func (q *request) scaleSet() (*scaleSet, *problem) {
 	r := resource{subscription: q.route.subscription, group: q.route.group, name: q.route.set}
-	if ss := find(q.server.sets, r.path(setKind)); ss != nil {
+	if ss := find(q.server.store.sets, r.path(setKind)); ss != nil {
 		return ss, nil
 	}
 	return nil, resourceNotFound(setKind, r.name, r.group)
@@ -30,7 +30,7 @@ func (q *request) uniformSet(call string) (*scaleSet, *problem) {
 
 func listScaleSets(q *request) answer {
 	list := []map[string]any{}
-	for _, ss := range q.server.sets {
+	for _, ss := range q.server.store.sets {
 		if strings.EqualFold(ss.subscription, q.route.subscription) &&
 			(q.route.group == "" || strings.EqualFold(ss.group, q.route.group)) &&
 			(q.route.location == "" || strings.EqualFold(ss.location, q.route.location)) {
@@ -72,7 +72,7 @@ func (s *Server) nameIdentities(body map[string]any) {
 	identity, users := maps.Clone(asMap(body["identity"])), map[string]any{}
 	for _, id := range assigned {
 		users[id] = map[string]any{}
-		for _, p := range s.principals {
+		for _, p := range s.store.principals {
 			if strings.EqualFold(p.id, id) {
 				users[id] = map[string]any{"clientId": p.clientID, "principalId": p.objectID}
 			}
@@ -213,7 +213,7 @@ func (q *request) create(w write) answer {
 	}
 	a := q.apply(ss, w, func() {})
 	if a.status != http.StatusOK {
-		q.server.sets = slices.DeleteFunc(q.server.sets, func(other *scaleSet) bool { return other == ss })
+		q.server.store.sets = slices.DeleteFunc(q.server.store.sets, func(other *scaleSet) bool { return other == ss })
 		return a
 	}
 	a.status = http.StatusCreated

@@ -23,7 +23,7 @@ var sizeName = regexp.MustCompile(`(?i)^(?:Standard|Basic)_([A-Z]+)(\d+)(?:-\d+)
 // traits of a size: those that a scale set of that size was described with, those
 // of the SKU, or else what the name says. Most sizes take two data disks for a vCPU.
 func (s *Server) traits(size string) traits {
-	for _, ss := range s.sets {
+	for _, ss := range s.store.sets {
 		if strings.EqualFold(ss.size(), size) && ss.traits.vcpus > 0 {
 			return ss.traits
 		}

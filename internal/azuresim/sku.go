@@ -44,14 +44,14 @@ func (s *Server) AddSKU(d SKU) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.skus = slices.DeleteFunc(s.skus, func(other *SKU) bool { return strings.EqualFold(other.Name, d.Name) })
-	s.skus = append(s.skus, &d)
+	s.store.skus = slices.DeleteFunc(s.store.skus, func(other *SKU) bool { return strings.EqualFold(other.Name, d.Name) })
+	s.store.skus = append(s.store.skus, &d)
 	return nil
 }
 
 // sku finds a size by name: one that was added, or a built-in one; nil for none.
 func (s *Server) sku(name string) *SKU {
-	for _, k := range slices.Concat(s.skus, builtInSKUs) {
+	for _, k := range slices.Concat(s.store.skus, builtInSKUs) {
 		if strings.EqualFold(k.Name, name) {
 			return k
 		}
@@ -62,7 +62,7 @@ func (s *Server) sku(name string) *SKU {
 // offered are the sizes that a location has, sorted by name.
 func (s *Server) offered(location string) []*SKU {
 	var offered []*SKU
-	for _, k := range slices.Concat(s.skus, builtInSKUs) {
+	for _, k := range slices.Concat(s.store.skus, builtInSKUs) {
 		if s.sku(k.Name) == k && k.in(location) {
 			offered = append(offered, k)
 		}

@@ -133,10 +133,10 @@ func listSKUs(q *request) answer {
 // locations are those that have a scale set or a machine in them.
 func (s *Server) locations() []string {
 	var all []string
-	for _, ss := range s.sets {
+	for _, ss := range s.store.sets {
 		all = append(all, strings.ToLower(ss.location))
 	}
-	for _, m := range s.machines {
+	for _, m := range s.store.machines {
 		all = append(all, strings.ToLower(m.location))
 	}
 	slices.Sort(all)

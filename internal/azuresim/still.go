@@ -45,16 +45,16 @@ func (s *Server) nextChange(now time.Time) (next time.Time) {
 			consider(t)
 		}
 	}
-	for _, d := range s.disks {
+	for _, d := range s.store.disks {
 		consider(d.clearsAt)
 	}
-	for _, o := range s.operations {
+	for _, o := range s.store.operations {
 		consider(o.end())
 	}
 	if len(s.pending) > 0 {
 		consider(s.pending[0].at)
 	}
-	for _, d := range s.deployments {
+	for _, d := range s.store.deployments {
 		consider(d.end(now))
 	}
 	return next

@@ -11,7 +11,7 @@ import (
 // own: with a name, an interface and an OS disk, which go when it goes.
 func (s *Server) embody(i *instance, key string) {
 	ss := i.set
-	random := s.guid("member", key)
+	random := guid(s.Seed, "member", key)
 	i.resource.name = ss.name + "_" + random[:8]
 	i.number = ss.born - 1
 	i.called = ss.computerNamePrefix() + strings.ReplaceAll(random[9:16], "-", "") // six characters; their case is assumed
@@ -59,9 +59,9 @@ func (i *instance) plug(n *networkInterface, deleteOption string) {
 
 // addOSDisk gives a machine its OS disk: a new one, or one to attach.
 func (s *Server) addOSDisk(i *instance, w diskWrite, now time.Time) {
-	d := find(s.disks, w.ManagedDisk.ID)
+	d := find(s.store.disks, w.ManagedDisk.ID)
 	if d == nil {
-		name := either(w.Name, i.name()+"_OsDisk_1_"+strings.ReplaceAll(s.guid("os disk", i.vmID), "-", ""))
+		name := either(w.Name, i.name()+"_OsDisk_1_"+strings.ReplaceAll(guid(s.Seed, "os disk", i.vmID), "-", ""))
 		m := diskModel(either(w.ManagedDisk.SKUName, "Premium_LRS"), "FromImage", max(w.DiskSizeGB, 30), i.zone)
 		asMap(m["properties"])["osType"] = "Linux"
 		d = s.addDisk(resource{i.subscription, i.group, name, i.location}, m, now)

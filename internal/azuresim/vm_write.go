@@ -77,7 +77,7 @@ func putMachine(q *request) answer {
 	}
 	s := q.server
 	for _, n := range w.Properties.NetworkProfile.Interfaces {
-		i.plug(find(s.interfaces, n.ID), n.Properties.DeleteOption)
+		i.plug(find(s.store.interfaces, n.ID), n.Properties.DeleteOption)
 	}
 	s.addOSDisk(i, *w.Properties.StorageProfile.OSDisk, q.now)
 	if disks := w.Properties.StorageProfile.DataDisks; disks != nil {
@@ -89,11 +89,11 @@ func putMachine(q *request) answer {
 		i.set.instances = append(i.set.instances, i)
 		i.set.etag++
 	} else {
-		shelve(&s.machines, i)
+		shelve(&s.store.machines, i)
 	}
 	s.openGroup(i.resource)
 	if system, _ := identities(i.model["identity"]); system {
-		s.govern(s.guid("object", i.vmID))
+		s.govern(guid(s.Seed, "object", i.vmID))
 	}
 	s.await(i, q.now)
 	s.strikeNewborn(i, q.route.kind, q.now)
@@ -121,7 +121,7 @@ func (q *request) draftMachine(w machineWrite) (*instance, *problem) {
 	key := r.path(machineKind) + "@" + q.now.String()
 	i := &instance{
 		resource: r, model: map[string]any{"properties": withoutSketch(asMap(w.model["properties"]))},
-		called: either(v.OSProfile.ComputerName, r.name), vmID: s.guid("vm", key),
+		called: either(v.OSProfile.ComputerName, r.name), vmID: guid(s.Seed, "vm", key),
 		size: v.HardwareProfile.VMSize, traits: s.traits(v.HardwareProfile.VMSize), etag: 1, created: q.now,
 		upAt: q.now.Add(s.bootTime(key)), deathTime: s.deleteTime(key),
 	}
@@ -170,7 +170,7 @@ func (q *request) checkInterfaces(i *instance, w machineWrite) *problem {
 	}
 	slices.SortStableFunc(w.Properties.NetworkProfile.Interfaces, primary)
 	for _, v := range w.Properties.NetworkProfile.Interfaces {
-		n := find(q.server.interfaces, v.ID)
+		n := find(q.server.store.interfaces, v.ID)
 		switch {
 		case n == nil:
 			return missingReference(v.ID, i.id())
@@ -193,7 +193,7 @@ func missingReference(wanted, by string) *problem {
 func (q *request) checkSets(i *instance, w machineWrite) *problem {
 	s := q.server
 	if id := w.Properties.AvailabilitySet.ID; id != "" {
-		a := find(s.available, id)
+		a := find(s.store.available, id)
 		switch {
 		case a == nil:
 			return missingReference(id, i.id())
@@ -209,7 +209,7 @@ func (q *request) checkSets(i *instance, w machineWrite) *problem {
 		i.faultDomain = len(in) % fault
 	}
 	if id := w.Properties.ScaleSet.ID; id != "" {
-		ss := find(s.sets, id)
+		ss := find(s.store.sets, id)
 		switch {
 		case ss == nil:
 			return missingReference(id, i.id())
@@ -236,7 +236,7 @@ func (q *request) checkDisks(i *instance, w machineWrite) *problem {
 		}
 	case os.Name != "":
 		r := resource{i.subscription, i.group, os.Name, i.location}
-		if find(q.server.disks, r.path(diskKind)) != nil {
+		if find(q.server.store.disks, r.path(diskKind)) != nil {
 			return diskNameTaken(r)
 		}
 	}
@@ -297,7 +297,7 @@ func (q *request) updateMachine(i *instance, w machineWrite) answer {
 // failure stays said.
 func (q *request) retry(i *instance) {
 	s := q.server
-	for _, o := range s.operations {
+	for _, o := range s.store.operations {
 		if slices.Contains(o.creates, i) && o.ended(q.now) {
 			o.fate = fate{at: o.end(), failure: o.failure(q.now)}
 		}

@@ -24,10 +24,10 @@ var machinePatterns = []pattern{
 // virtualMachine finds a virtual machine by resource id, in flexible scale sets
 // and outside any; nil when there is none.
 func (s *Server) virtualMachine(id string, now time.Time) *instance {
-	if i := find(s.machines, id); i != nil && !i.gone(now) {
+	if i := find(s.store.machines, id); i != nil && !i.gone(now) {
 		return i
 	}
-	for _, ss := range s.sets {
+	for _, ss := range s.store.sets {
 		for _, i := range ss.instances {
 			if !i.uniform() && !i.gone(now) && strings.EqualFold(i.id(), id) {
 				return i
@@ -51,11 +51,11 @@ func (q *request) concerns() string {
 	s := q.server
 	switch _, kind, _ := strings.Cut(q.route.kind, " "); {
 	case q.route.operation != "" && !strings.HasPrefix(kind, "deployments"):
-		if o := s.operations[strings.ToLower(q.route.operation)]; o != nil && o.set != nil {
+		if o := s.store.operations[strings.ToLower(q.route.operation)]; o != nil && o.set != nil {
 			return o.set.name
 		}
 	case q.route.kind == "LIST "+machinesType:
-		if ss := find(s.sets, q.setFilter()); ss != nil {
+		if ss := find(s.store.sets, q.setFilter()); ss != nil {
 			return ss.name
 		}
 	case strings.HasPrefix(kind, machinesType) && q.route.name != "":
@@ -126,7 +126,7 @@ func (q *request) showMachine(i *instance, expand bool) map[string]any {
 	body := i.machineWire(q.now, expand)
 	q.server.nameIdentities(body)
 	if own := asMap(body["identity"]); strings.Contains(strings.ToLower(text(own, "type")), "systemassigned") {
-		own["principalId"], own["tenantId"] = q.server.guid("object", i.vmID), q.server.tenantOf(i.subscription)
+		own["principalId"], own["tenantId"] = guid(q.server.Seed, "object", i.vmID), q.server.tenantOf(i.subscription)
 	}
 	return body
 }

@@ -31,7 +31,7 @@ func TestMachinesComeUpWhereThereIsRoom(t *testing.T) {
 			}
 			var zones []string
 			var failed []bool
-			for _, i := range s.sets[0].instances {
+			for _, i := range s.store.sets[0].instances {
 				zones = append(zones, i.zone)
 				failed = append(failed, i.failure.Code == "ZonalAllocationFailed")
 			}
