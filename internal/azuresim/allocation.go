@@ -57,7 +57,7 @@ func (s *Server) allot(i *instance, now time.Time) {
 		failure = s.zoneShortage(i)
 	}
 	unplugged := !i.uniform() && len(i.nics) == 0
-	if failure == nil && (unplugged || i.uniform() && s.freeAddresses(i.set.subnet(), now) < 0) {
+	if failure == nil && (unplugged || i.uniform() && s.store.freeAddresses(s.SubnetAddresses, s.Loopback, i.set.subnet(), now) < 0) {
 		failure = &errorDetail{Code: "SubnetIsFull", Message: subnetIsFull(i.set.subnet()).detail.Message, Target: i.instanceID()}
 	}
 	if failure != nil {
@@ -91,7 +91,7 @@ func (s *Server) spotShortage(i *instance, now time.Time) *errorDetail {
 	if !limited || !i.spot() {
 		return nil
 	}
-	for other := range s.everyInstance() {
+	for other := range s.store.everyInstance() {
 		if other != i && other.spot() && other.size == i.size && other.zone == i.zone && other.allocated(now) {
 			room--
 		}
@@ -132,22 +132,22 @@ func (s *Server) checkSpot(ss *scaleSet, more int) *problem {
 
 // freeAddresses is what a subnet has left, below zero when more machines want
 // one than there are; a subnet without a limit has plenty.
-func (s *Server) freeAddresses(subnet string, now time.Time) int {
-	free, limited := s.SubnetAddresses[strings.ToLower(subnet)]
-	if p, known := s.subnetPrefix(subnet); known && (!limited || free > room(p)) {
+func (st *store) freeAddresses(limits map[string]int, loopback bool, subnet string, now time.Time) int {
+	free, limited := limits[strings.ToLower(subnet)]
+	if p, known := st.subnetPrefix(loopback, subnet); known && (!limited || free > room(p)) {
 		free, limited = room(p), true
 	}
 	if !limited {
 		return 1 << 20
 	}
-	for _, n := range s.store.interfaces {
+	for _, n := range st.interfaces {
 		for _, c := range n.configurations() {
 			if strings.EqualFold(subnetOfConfiguration(c), subnet) {
 				free--
 			}
 		}
 	}
-	for _, ss := range s.store.sets {
+	for _, ss := range st.sets {
 		if ss.flexible() || !strings.EqualFold(ss.subnet(), subnet) {
 			continue
 		}

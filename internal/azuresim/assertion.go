@@ -105,7 +105,7 @@ func (q *request) checkAssertion(p *principal, assertion string) *answer {
 	case len(p.credentials) > 0 && t.claims.Issuer != p.clientID:
 		return checkFederated(p, t)
 	}
-	return q.checkCertificate(p, t)
+	return checkCertificate(q.base, p, t)
 }
 
 // checkFederated looks for the credential that describes a token of another
@@ -142,8 +142,8 @@ func (c FederatedCredential) audience() string {
 }
 
 // checkCertificate verifies an assertion that the application signed itself.
-func (q *request) checkCertificate(p *principal, t *jwt) *answer {
-	toAuthority := func(a string) bool { return within(a, q.base) }
+func checkCertificate(base string, p *principal, t *jwt) *answer {
+	toAuthority := func(a string) bool { return within(a, base) }
 	switch {
 	case t.claims.Issuer != p.clientID || t.claims.Subject != p.clientID:
 		return signInRefused(700021, "Client assertion application identifier doesn't match 'client_id' parameter.")

@@ -164,10 +164,10 @@ func (q *request) issuerCertificate() answer {
 // attestedLife is how long an attested document is good.
 const attestedLife = 6 * time.Hour
 
-// nonce is what a document is to bear, or a refusal. Microsoft documents "a 10-digit string". In use are others, up to 32 characters: 32 hexadecimal digits by kOps and
+// nonceIn is what a document is to bear, or a refusal. Microsoft documents "a 10-digit string". In use are others, up to 32 characters: 32 hexadecimal digits by kOps and
 // base64 by Teleport. What else is taken, and how a longer one is refused, is not documented; here it is letters, digits and - _ . ~ + / =.
-func (q *request) nonce() (nonce string, refusal *answer) {
-	nonce = q.query.Get("nonce")
+func nonceIn(query url.Values) (nonce string, refusal *answer) {
+	nonce = query.Get("nonce")
 	if len(nonce) > 32 || !nonces.MatchString(nonce) {
 		a := metadataFailed(http.StatusBadRequest, "Bad request. The nonce must be at most 32 characters", "")
 		return "", &a
@@ -180,7 +180,7 @@ var nonces = regexp.MustCompile(`^[A-Za-z0-9._~+/=-]*$`)
 // attested answers with a signed document about the machine. Without a nonce it bears the time of its end. Microsoft warns that the cache may give an earlier nonce:
 // a fault does.
 func (q *request) attested(c computer) answer {
-	nonce, refusal := q.nonce()
+	nonce, refusal := nonceIn(q.query)
 	if refusal != nil {
 		return *refusal
 	}
@@ -197,7 +197,7 @@ func (q *request) attested(c computer) answer {
 		}
 		q.server.nonces[c.vmID] = nonce
 	}
-	if other, ok := q.server.computer(q.fault.DocumentOf, q.now); ok && q.fault.DocumentOf != "" {
+	if other, ok := q.server.store.computer(q.fault.DocumentOf, q.now); ok && q.fault.DocumentOf != "" {
 		c = other
 	}
 	const layout = "01/02/06 15:04:05 -0000"

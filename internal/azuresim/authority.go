@@ -114,7 +114,7 @@ func token(q *request, tenant string) answer {
 	}
 	id := form.Get("client_id")
 	adfs := strings.EqualFold(tenant, "adfs")
-	p := q.server.byClientID(id)
+	p := q.server.store.principals.byClientID(id)
 	if p == nil || !adfs && !strings.EqualFold(p.tenantID, tenant) {
 		return signInFailed(http.StatusBadRequest, "unauthorized_client", 700016,
 			"Application with identifier '"+id+"' was not found in the directory '"+tenant+"'.")

@@ -46,7 +46,7 @@ func (a *autoscaleSetting) target() string {
 func (s *Server) AddAutoscaleSetting(d AutoscaleSetting) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ss := s.scaleSet(d.Target)
+	ss := s.store.scaleSet(d.Target)
 	switch {
 	case ss == nil:
 		return fmt.Errorf("add autoscale setting for %q: there is not exactly one such scale set", d.Target)
@@ -56,7 +56,7 @@ func (s *Server) AddAutoscaleSetting(d AutoscaleSetting) error {
 	if d.Name == "" {
 		d.Name = "autoscale-" + ss.name
 	}
-	s.putAutoscale(&autoscaleSetting{subscription: ss.subscription, group: ss.group, name: d.Name, model: d.model(ss)})
+	s.store.putAutoscale(&autoscaleSetting{subscription: ss.subscription, group: ss.group, name: d.Name, model: d.model(ss)})
 	return nil
 }
 
@@ -89,13 +89,13 @@ func (d AutoscaleSetting) model(ss *scaleSet) map[string]any {
 }
 
 // putAutoscale reports whether the setting is new.
-func (s *Server) putAutoscale(a *autoscaleSetting) bool {
-	at, taken := slices.BinarySearchFunc(s.store.autoscale, a, byID)
+func (st *store) putAutoscale(a *autoscaleSetting) bool {
+	at, taken := slices.BinarySearchFunc(st.autoscale, a, byID)
 	if taken {
-		s.store.autoscale[at] = a
+		st.autoscale[at] = a
 		return false
 	}
-	s.store.autoscale = slices.Insert(s.store.autoscale, at, a)
+	st.autoscale = slices.Insert(st.autoscale, at, a)
 	return true
 }
 
@@ -123,7 +123,7 @@ func (s *Server) AutoscaleStep(set, metric string, value float64) (capacity int,
 
 func (s *Server) autoscaleStep(ss *scaleSet, metric string, value float64, now time.Time) error {
 	capacity := len(ss.live(now))
-	n, ok := s.autoscaled(ss, capacity, metric, value)
+	n, ok := s.store.autoscaled(ss, capacity, metric, value)
 	if !ok || n == capacity {
 		return nil
 	}
@@ -135,8 +135,8 @@ func (s *Server) autoscaleStep(ss *scaleSet, metric string, value float64, now t
 
 // autoscaled is the capacity that the first enabled setting of a scale set with a
 // rule that fits wants next; false when there is none.
-func (s *Server) autoscaled(ss *scaleSet, capacity int, metric string, value float64) (int, bool) {
-	for _, a := range s.store.autoscale {
+func (st *store) autoscaled(ss *scaleSet, capacity int, metric string, value float64) (int, bool) {
+	for _, a := range st.autoscale {
 		if enabled, _ := dig(a.model, "properties", "enabled").(bool); !enabled || !strings.EqualFold(a.target(), ss.id()) {
 			continue
 		}

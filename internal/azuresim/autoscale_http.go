@@ -40,15 +40,15 @@ func listAutoscale(q *request) answer {
 	return page(q, list, idOf)
 }
 
-// findAutoscale is the place of the setting in the path; -1 for none.
-func (q *request) findAutoscale() int {
-	return slices.IndexFunc(q.server.store.autoscale, func(a *autoscaleSetting) bool {
-		return strings.EqualFold(a.subscription, q.route.subscription) && strings.EqualFold(a.group, q.route.group) && strings.EqualFold(a.name, q.route.name)
+// autoscaleAt is the place of the setting in the path; -1 for none.
+func (st *store) autoscaleAt(at route) int {
+	return slices.IndexFunc(st.autoscale, func(a *autoscaleSetting) bool {
+		return strings.EqualFold(a.subscription, at.subscription) && strings.EqualFold(a.group, at.group) && strings.EqualFold(a.name, at.name)
 	})
 }
 
 func getAutoscale(q *request) answer {
-	n := q.findAutoscale()
+	n := q.server.store.autoscaleAt(q.route)
 	if n < 0 {
 		return resourceNotFound("microsoft.insights/autoscalesettings", q.route.name, q.route.group).answer()
 	}
@@ -64,7 +64,7 @@ func putAutoscale(q *request) answer {
 		return bad("BadRequest", "An autoscale setting needs 'targetResourceUri' and at least one of 'profiles'.").answer()
 	}
 	created := answer{status: http.StatusOK}
-	if q.server.putAutoscale(a) {
+	if q.server.store.putAutoscale(a) {
 		created.status = http.StatusCreated
 	}
 	created.body = a.wire()
@@ -72,7 +72,7 @@ func putAutoscale(q *request) answer {
 }
 
 func deleteAutoscale(q *request) answer {
-	n := q.findAutoscale()
+	n := q.server.store.autoscaleAt(q.route)
 	if n < 0 {
 		return answer{status: http.StatusNoContent}
 	}

@@ -53,7 +53,7 @@ func (s *Server) AddAvailabilitySet(d AvailabilitySet) error {
 	if !shelve(&s.store.available, a) {
 		return fmt.Errorf("add availability set %q: it exists already", a.id())
 	}
-	s.openGroup(a.resource)
+	s.store.openGroup(a.resource)
 	return nil
 }
 
@@ -70,9 +70,9 @@ func (a *availabilitySet) domains() (fault, update int) {
 
 // available are the machines of an availability set, those being deleted
 // included.
-func (s *Server) availableIn(a *availabilitySet, now time.Time) []*instance {
+func (st *store) availableIn(a *availabilitySet, now time.Time) []*instance {
 	var in []*instance
-	for _, i := range s.store.machines {
+	for _, i := range st.machines {
 		if !i.gone(now) && strings.EqualFold(i.profile("availabilitySet", "id"), a.id()) {
 			in = append(in, i)
 		}
@@ -109,42 +109,42 @@ func listAvailabilitySets(q *request) answer {
 	list := []map[string]any{}
 	for _, a := range q.server.store.available {
 		if a.in(q.route.subscription, q.route.group) {
-			list = append(list, a.wire(q.server.availableIn(a, q.now)))
+			list = append(list, a.wire(q.server.store.availableIn(a, q.now)))
 		}
 	}
 	return page(q, list, wireID)
 }
 
-// availabilitySet is the availability set in the path.
-func (q *request) availabilitySet() (*availabilitySet, *problem) {
-	if a := find(q.server.store.available, q.named().path(availabilityKind)); a != nil {
+// availabilitySetAt is the availability set in the path.
+func (st *store) availabilitySetAt(at route) (*availabilitySet, *problem) {
+	if a := find(st.available, at.named().path(availabilityKind)); a != nil {
 		return a, nil
 	}
-	return nil, resourceNotFound(availabilityKind, q.route.name, q.route.group)
+	return nil, resourceNotFound(availabilityKind, at.name, at.group)
 }
 
-func (q *request) showAvailabilitySet(a *availabilitySet) answer {
-	return answer{status: http.StatusOK, body: a.wire(q.server.availableIn(a, q.now))}
+func (st *store) showAvailabilitySet(now time.Time, a *availabilitySet) answer {
+	return answer{status: http.StatusOK, body: a.wire(st.availableIn(a, now))}
 }
 
 func getAvailabilitySet(q *request) answer {
-	a, p := q.availabilitySet()
+	a, p := q.server.store.availabilitySetAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
-	return q.showAvailabilitySet(a)
+	return q.server.store.showAvailabilitySet(q.now, a)
 }
 
 // putAvailabilitySet creates an availability set, or replaces tags and sku; the
 // numbers of domains stay as they were created.
 func putAvailabilitySet(q *request) answer {
-	a, p := q.availabilitySet()
+	a, p := q.server.store.availabilitySetAt(q.route)
 	var w map[string]any
 	if p := q.decode(&w); p != nil {
 		return p.answer()
 	}
 	if p != nil {
-		r := q.named()
+		r := q.route.named()
 		if r.location = text(w, "location"); r.location == "" {
 			return bad("LocationRequired", "The location property is required for this definition.").answer()
 		}
@@ -153,14 +153,14 @@ func putAvailabilitySet(q *request) answer {
 		}}
 		delete(asMap(a.model["properties"]), "virtualMachines")
 		shelve(&q.server.store.available, a)
-		q.server.openGroup(r)
+		q.server.store.openGroup(r)
 	}
 	a.rewrite(w)
-	return q.showAvailabilitySet(a)
+	return q.server.store.showAvailabilitySet(q.now, a)
 }
 
 func patchAvailabilitySet(q *request) answer {
-	a, p := q.availabilitySet()
+	a, p := q.server.store.availabilitySetAt(q.route)
 	var w map[string]any
 	if p == nil {
 		p = q.decode(&w)
@@ -169,7 +169,7 @@ func patchAvailabilitySet(q *request) answer {
 		return p.answer()
 	}
 	a.rewrite(w)
-	return q.showAvailabilitySet(a)
+	return q.server.store.showAvailabilitySet(q.now, a)
 }
 
 // rewrite takes over what may change of an availability set.
@@ -182,11 +182,11 @@ func (a *availabilitySet) rewrite(w map[string]any) {
 }
 
 func deleteAvailabilitySet(q *request) answer {
-	a, p := q.availabilitySet()
+	a, p := q.server.store.availabilitySetAt(q.route)
 	if p != nil {
 		return answer{status: http.StatusNoContent}
 	}
-	if len(q.server.availableIn(a, q.now)) > 0 {
+	if len(q.server.store.availableIn(a, q.now)) > 0 {
 		return fail(http.StatusConflict, "OperationNotAllowed",
 			"Availability Set '%s' cannot be deleted. Before deleting an Availability Set please ensure that it does not contain any VM.", a.name).answer()
 	}

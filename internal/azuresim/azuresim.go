@@ -165,8 +165,8 @@ type Server struct {
 
 	scripts sync.WaitGroup // that run in machines
 
-	mu    sync.Mutex
-	store store
+	mu        sync.Mutex
+	store     store
 	fullZones []string // see FillZones
 
 	// What keeps account, and is never looked at by a read of Resource Manager.
@@ -311,7 +311,7 @@ func (s *Server) sweep(now time.Time) {
 
 // discard forgets, for [Server.sweep].
 func (s *Server) discard(now time.Time) {
-	for i := range s.everyInstance() {
+	for i := range s.store.everyInstance() {
 		if i.gone(now) { // what leaves the store may still be asked for
 			s.remember(now)
 			break
@@ -355,9 +355,9 @@ func (s *Server) NextChange() (time.Time, bool) {
 
 // scaleSet finds a scale set by resource id, or by name when only one bears it;
 // nil when there is none.
-func (s *Server) scaleSet(ref string) *scaleSet {
+func (st *store) scaleSet(ref string) *scaleSet {
 	var found *scaleSet
-	for _, ss := range s.store.sets {
+	for _, ss := range st.sets {
 		if strings.EqualFold(ss.id(), ref) {
 			return ss
 		}

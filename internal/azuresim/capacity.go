@@ -99,8 +99,8 @@ func (s *Server) overprovision(ss *scaleSet, needed []*instance, now time.Time) 
 
 // convert puts a scale set into a single placement group again, which a PATCH
 // cannot.
-func (q *request) convert(ss *scaleSet) answer {
-	if n := len(ss.live(q.now)); n > maxPlaced {
+func (ss *scaleSet) convert(now time.Time) answer {
+	if n := len(ss.live(now)); n > maxPlaced {
 		return fail(http.StatusConflict, "OperationNotAllowed",
 			"Virtual Machine Scale Set '%s' with capacity %d cannot be converted to a single placement group, which holds %d.", ss.name, n, maxPlaced).answer()
 	}

@@ -57,7 +57,7 @@ func (s *Server) AddDeployment(d Deployment) error {
 		return fmt.Errorf("add deployment %q: there is no resource group %q", d.Name, d.ResourceGroup)
 	}
 	evaluated, err := template.Evaluate(d.Template, d.Parameters, template.Scope{
-		SubscriptionID: d.Subscription, TenantID: s.tenantOf(d.Subscription), ResourceGroup: g.name, Location: g.location, Tags: textMap(g.tags), Deployment: d.Name,
+		SubscriptionID: d.Subscription, TenantID: tenantOf(s.Seed, s.TenantID, d.Subscription), ResourceGroup: g.name, Location: g.location, Tags: textMap(g.tags), Deployment: d.Name,
 	})
 	if err != nil {
 		return fmt.Errorf("add deployment %q: %w", d.Name, err)

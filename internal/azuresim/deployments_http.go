@@ -34,17 +34,17 @@ type deploymentProperties struct {
 	ParametersLink json.RawMessage `json:"parametersLink"`
 }
 
-func (q *request) findDeployment() (*deployment, *problem) {
-	d := find(q.server.store.deployments, deploymentID(q.route.subscription, q.route.group, q.route.name))
+func (st *store) deploymentAt(at route) (*deployment, *problem) {
+	d := find(st.deployments, deploymentID(at.subscription, at.group, at.name))
 	if d == nil {
-		return nil, fail(http.StatusNotFound, "DeploymentNotFound", "Deployment '%s' could not be found.", q.route.name)
+		return nil, fail(http.StatusNotFound, "DeploymentNotFound", "Deployment '%s' could not be found.", at.name)
 	}
 	return d, nil
 }
 
 // forget drops a deployment from the store.
-func (s *Server) forget(gone *deployment) {
-	s.store.deployments = slices.DeleteFunc(s.store.deployments, func(d *deployment) bool { return d == gone })
+func (st *store) forget(gone *deployment) {
+	st.deployments = slices.DeleteFunc(st.deployments, func(d *deployment) bool { return d == gone })
 }
 
 // deploymentBody is the deployment as a read shows it, without secure parameters.
@@ -72,7 +72,7 @@ func (q *request) deploymentBody(d *deployment) map[string]any {
 }
 
 func getDeployment(q *request) answer {
-	d, p := q.findDeployment()
+	d, p := q.server.store.deploymentAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -80,7 +80,7 @@ func getDeployment(q *request) answer {
 }
 
 func headDeployment(q *request) answer {
-	if _, p := q.findDeployment(); p != nil {
+	if _, p := q.server.store.deploymentAt(q.route); p != nil {
 		return answer{status: http.StatusNotFound}
 	}
 	return answer{status: http.StatusNoContent}
@@ -129,13 +129,13 @@ func (q *request) readTemplate() (*deployment, *problem) {
 	case w.Location != "":
 		return nil, bad("InvalidDeployment", "The 'location' property is not allowed for '%s' at resource group scope.", q.route.name)
 	}
-	g, p := q.resourceGroup()
+	g, p := q.server.store.groupAt(q.route)
 	if p != nil {
 		return nil, p
 	}
 	w.Properties.Mode = "Incremental"
 	evaluated, err := template.Evaluate(w.Properties.Template, w.Properties.Parameters, template.Scope{
-		SubscriptionID: q.route.subscription, TenantID: q.server.tenantOf(q.route.subscription),
+		SubscriptionID: q.route.subscription, TenantID: tenantOf(q.server.Seed, q.server.TenantID, q.route.subscription),
 		ResourceGroup: g.name, Location: g.location, Tags: textMap(g.tags), Deployment: q.route.name,
 	})
 	if err != nil {
@@ -174,14 +174,14 @@ func putDeployment(q *request) answer {
 	}
 	s := q.server
 	status := http.StatusCreated
-	if old, p := q.findDeployment(); p == nil {
+	if old, p := q.server.store.deploymentAt(q.route); p == nil {
 		if !old.ended(q.now) {
 			return fail(http.StatusConflict, "DeploymentActiveAndUneditable",
 				"Unable to edit or replace deployment '%s': previous deployment from '%s' is still active. Please see https://aka.ms/arm-deployment-operations for usage details.",
 				old.name, old.started.Format("1/2/2006 3:04:05 PM")).answer()
 		}
 		status = http.StatusOK
-		s.forget(old)
+		s.store.forget(old)
 	} else if n := q.remembered(d); n >= maxDeployments {
 		return fail(http.StatusConflict, "DeploymentQuotaExceeded",
 			"Creating the deployment '%s' would exceed the quota of '%d'. The current deployment count is '%d'. Please delete some deployments before creating a new one, or see https://aka.ms/800LimitFix for information on managing deployment limits.",
@@ -212,7 +212,7 @@ func (q *request) remembered(like *deployment) int {
 // getDeploymentStatus is the operation that follows a PUT: it says "Running"
 // where operations of the compute provider say "InProgress".
 func getDeploymentStatus(q *request) answer {
-	d, p := q.findDeployment()
+	d, p := q.server.store.deploymentAt(q.route)
 	if p != nil || !strings.EqualFold(d.operation, q.route.operation) {
 		return fail(http.StatusNotFound, "DeploymentOperationNotFound", "The deployment operation '%s' could not be found.", q.route.operation).answer()
 	}
@@ -233,7 +233,7 @@ func getDeploymentStatus(q *request) answer {
 
 // deleteDeployment forgets the deployment. What it made stays.
 func deleteDeployment(q *request) answer {
-	d, p := q.findDeployment()
+	d, p := q.server.store.deploymentAt(q.route)
 	if p != nil {
 		return answer{status: http.StatusNoContent}
 	}
@@ -241,7 +241,7 @@ func deleteDeployment(q *request) answer {
 		return fail(http.StatusConflict, "DeploymentActiveAndUneditable",
 			"The deployment '%s' is still running and can't be deleted: cancel it first.", d.name).answer()
 	}
-	q.server.forget(d)
+	q.server.store.forget(d)
 	return answer{status: http.StatusAccepted}.
 		with("Location", q.link("/subscriptions/"+q.route.subscription+"/operationResults/"+d.operation)).
 		with("Retry-After", seconds(q.server.retryAfter()))
@@ -258,7 +258,7 @@ func postDeployment(q *request) answer {
 	case "whatif":
 		return whatIf(q)
 	case "cancel", "exporttemplate":
-		d, p := q.findDeployment()
+		d, p := q.server.store.deploymentAt(q.route)
 		switch {
 		case p != nil:
 			return p.answer()

@@ -37,7 +37,7 @@ func (d *disk) id() string { return d.path(diskKind) }
 func (s *Server) addDisk(r resource, model map[string]any, now time.Time) *disk {
 	d := &disk{resource: r, model: model, created: now, guid: guid(s.Seed, "disk", r.path(diskKind), now.UnixNano())}
 	shelve(&s.store.disks, d)
-	s.openGroup(r)
+	s.store.openGroup(r)
 	return d
 }
 

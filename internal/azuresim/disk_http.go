@@ -28,16 +28,16 @@ func listDisks(q *request) answer {
 	return page(q, list, wireID)
 }
 
-// disk is the disk in the path.
-func (q *request) disk() (*disk, *problem) {
-	if d := find(q.server.store.disks, q.named().path(diskKind)); d != nil {
+// diskAt is the disk in the path.
+func (st *store) diskAt(at route) (*disk, *problem) {
+	if d := find(st.disks, at.named().path(diskKind)); d != nil {
 		return d, nil
 	}
-	return nil, resourceNotFound(diskKind, q.route.name, q.route.group)
+	return nil, resourceNotFound(diskKind, at.name, at.group)
 }
 
 func getDisk(q *request) answer {
-	d, p := q.disk()
+	d, p := q.server.store.diskAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -51,14 +51,14 @@ func putDisk(q *request) answer {
 		return p.answer()
 	}
 	location := text(w, "location")
-	d := find(q.server.store.disks, q.named().path(diskKind))
+	d := find(q.server.store.disks, q.route.named().path(diskKind))
 	switch {
 	case location == "":
 		return bad("LocationRequired", "The location property is required for this definition.").answer()
 	case d == nil && text(w, "properties", "creationData", "createOption") == "":
 		return bad("InvalidParameter", "Required parameter 'disk.creationData.createOption' is missing (null).").target("disk.creationData.createOption").answer()
 	case d == nil:
-		r := q.named()
+		r := q.route.named()
 		r.location = location
 		d = q.server.addDisk(r, diskModel("Premium_LRS", "Empty", 0, ""), q.now)
 		d.rewrite(w)
@@ -72,7 +72,7 @@ func putDisk(q *request) answer {
 
 // patchDisk merges.
 func patchDisk(q *request) answer {
-	d, p := q.disk()
+	d, p := q.server.store.diskAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -126,7 +126,7 @@ func (d *disk) rewrite(w map[string]any) {
 
 // deleteDisk refuses while a machine holds the disk.
 func deleteDisk(q *request) answer {
-	d := find(q.server.store.disks, q.named().path(diskKind))
+	d := find(q.server.store.disks, q.route.named().path(diskKind))
 	if d == nil {
 		return answer{status: http.StatusNoContent}
 	}

@@ -132,11 +132,11 @@ func (q *request) promise(there any, o operation) *operation {
 	_, kind, _ := strings.Cut(q.route.kind, " ")
 	switch {
 	case strings.HasPrefix(kind, machinesType):
-		if i, p := q.virtualMachine(); p == nil {
+		if i, p := q.server.store.machineAt(q.route, q.now); p == nil {
 			return q.server.beginOn(i, q.now, o)
 		}
 	case strings.HasPrefix(kind, setsType):
-		if ss, p := q.scaleSet(); p == nil {
+		if ss, p := q.server.store.scaleSetAt(q.route); p == nil {
 			return q.server.begin(ss, q.now, o)
 		}
 	}

@@ -27,9 +27,9 @@ func (q *request) inventory(group string) []map[string]any {
 	for _, x := range s.store.sets {
 		add(x.in(of, group), x.wire(q.now, Fault{}))
 	}
-	for i := range s.everyInstance() {
+	for i := range s.store.everyInstance() {
 		if !i.uniform() && !i.gone(q.now) && i.in(of, group) {
-			add(true, q.showMachine(i, false))
+			add(true, q.server.store.showMachine(q.server.Seed, q.server.TenantID, q.now, i, false))
 		}
 	}
 	for _, x := range s.store.available {
@@ -58,7 +58,7 @@ var tagFilter = regexp.MustCompile(`^tagName eq '([^']*)' and tagValue eq '([^']
 // listResources lists what a resource group, or the subscription, holds.
 func listResources(q *request) answer {
 	if q.route.group != "" {
-		if _, p := q.resourceGroup(); p != nil {
+		if _, p := q.server.store.groupAt(q.route); p != nil {
 			return p.answer()
 		}
 	}
@@ -83,7 +83,7 @@ func listResources(q *request) answer {
 
 // deleteGroup deletes a resource group with its deployments, and the roles at it. Azure deletes what is in it, too, which is not simulated.
 func deleteGroup(q *request) answer {
-	g, p := q.resourceGroup()
+	g, p := q.server.store.groupAt(q.route)
 	if p != nil {
 		return p.answer()
 	}

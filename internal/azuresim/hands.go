@@ -159,7 +159,7 @@ func actProtect(s *Server, a Act, now time.Time) error {
 }
 
 func actDeny(s *Server, a Act, _ time.Time) error {
-	p := s.byClientID(a.Target)
+	p := s.store.principals.byClientID(a.Target)
 	switch {
 	case p == nil:
 		return errors.New("there is no such principal")
@@ -173,7 +173,7 @@ func actDeny(s *Server, a Act, _ time.Time) error {
 }
 
 func actAllow(s *Server, a Act, _ time.Time) error {
-	p := s.byClientID(a.Target)
+	p := s.store.principals.byClientID(a.Target)
 	if p == nil {
 		return errors.New("there is no such principal")
 	}
@@ -191,19 +191,19 @@ func actLock(s *Server, a Act, _ time.Time) error {
 	if !strings.HasPrefix(a.Target, "/subscriptions/") || level != CanNotDelete && level != ReadOnly {
 		return errors.New("a resource id and the level CanNotDelete or ReadOnly are required")
 	}
-	s.putLock(&lock{name: handLock, scope: a.Target, level: level})
+	s.store.rights.putLock(&lock{name: handLock, scope: a.Target, level: level})
 	return nil
 }
 
 func actUnlock(s *Server, a Act, _ time.Time) error {
-	if !s.removeLock(handLock, a.Target) {
+	if !s.store.rights.removeLock(handLock, a.Target) {
 		return errors.New("lock has put none there")
 	}
 	return nil
 }
 
 func actAssignRole(s *Server, a Act, now time.Time) error {
-	return s.assignRole(RoleAssignment{Role: a.Role, Principal: a.Target, Scope: a.Scope}, now)
+	return s.store.assignRole(s.Seed, s.TenantID, RoleAssignment{Role: a.Role, Principal: a.Target, Scope: a.Scope}, now)
 }
 
 func actSchedule(s *Server, a Act, now time.Time) error {
@@ -237,11 +237,11 @@ func actAutoscale(s *Server, a Act, now time.Time) error {
 }
 
 func actRemoveRoles(s *Server, a Act, now time.Time) error {
-	p := s.principal(a.Target, now)
+	p := s.store.principal(s.Seed, s.TenantID, a.Target, now)
 	if p == nil {
 		return errors.New("there is no such principal")
 	}
-	s.removeRoles(p)
+	s.store.rights.removeRoles(p)
 	return nil
 }
 
@@ -260,7 +260,7 @@ func actClear(s *Server, a Act, _ time.Time) error {
 }
 
 func (s *Server) onSet(set string, do func(*scaleSet) error) error {
-	ss := s.scaleSet(set)
+	ss := s.store.scaleSet(set)
 	if ss == nil {
 		return errors.New("there is not exactly one such scale set")
 	}
@@ -272,7 +272,7 @@ func (s *Server) onSet(set string, do func(*scaleSet) error) error {
 }
 
 func (s *Server) onInstance(vm string, now time.Time, do func(*instance) error) error {
-	i := s.findInstance(vm, now)
+	i := s.store.findInstance(vm, now)
 	if i == nil {
 		return errors.New("there is not exactly one such instance")
 	}

@@ -43,7 +43,7 @@ func (s *Server) Metadata(vm string) http.Handler {
 		if !isReadMethod(r.Method) {
 			s.remember(now)
 		}
-		c, ok := s.computer(vm, now)
+		c, ok := s.store.computer(vm, now)
 		if !ok {
 			panic(http.ErrAbortHandler)
 		}
@@ -156,7 +156,7 @@ func (q *request) machineToken(c computer) answer {
 func (q *request) chooseIdentity(c computer) (*principal, string) {
 	var own *principal
 	if c.systemAssigned {
-		own = q.server.machineIdentity(c)
+		own = q.server.store.principals.ofMachine(q.server.Seed, q.server.TenantID, c)
 	}
 	var assigned []*principal
 	for _, id := range c.identities {

@@ -88,7 +88,7 @@ func (c computer) storage(q *request) map[string]any {
 		image[k] = c.image(k)
 	}
 	temporary := 0
-	if k := q.server.sku(c.size); k != nil {
+	if k := q.server.store.skus.find(c.size); k != nil {
 		temporary = k.ResourceDiskGB * 1024
 	}
 	data := []any{}
@@ -151,7 +151,7 @@ func (c computer) document(q *request) map[string]any {
 		"licenseType":                "",
 		"plan":                       map[string]any{"name": "", "product": "", "publisher": ""},
 		"publicKeys":                 c.publicKeys(),
-		"azEnvironment":              either(environments[q.cloudName()], q.cloudName()),
+		"azEnvironment":              either(environments[cloudName(q.server.CloudName)], cloudName(q.server.CloudName)),
 		"computerName":               c.computerName,
 		"evictionPolicy":             c.evictionPolicy,
 		"extendedLocation":           map[string]any{"name": "", "type": ""},
@@ -184,13 +184,13 @@ func (c computer) document(q *request) map[string]any {
 		"vmSize":                     c.size,
 		"zone":                       c.zone,
 	}
-	prefix, known := q.server.subnetPrefix(c.instance.subnet())
+	prefix, known := q.server.store.subnetPrefix(q.server.Loopback, c.instance.subnet())
 	if !known {
 		prefix = netip.MustParsePrefix("10.0.0.0/8")
 	}
 	network := map[string]any{"interface": []any{map[string]any{
 		"ipv4": map[string]any{
-			"ipAddress": []any{map[string]any{"privateIpAddress": c.ip, "publicIpAddress": q.server.publicAddressOf(c.instance)}},
+			"ipAddress": []any{map[string]any{"privateIpAddress": c.ip, "publicIpAddress": q.server.store.publicAddressOf(c.instance)}},
 			"subnet":    []any{map[string]any{"address": prefix.Addr().String(), "prefix": strconv.Itoa(prefix.Bits())}},
 		},
 		"ipv6":       map[string]any{"ipAddress": []any{}},

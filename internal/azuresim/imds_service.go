@@ -36,7 +36,7 @@ func (q *request) throttleMetadata(c computer, area string) (answer, bool) {
 func (q *request) loadBalancer(c computer) answer {
 	var public []string
 	for _, id := range c.instance.balancers() {
-		public = append(public, q.server.frontends(id, c.ip)...)
+		public = append(public, q.server.store.frontends(id, c.ip)...)
 	}
 	if len(c.instance.nics) > 0 {
 		own := find(q.server.store.opaques, text(first(dig(c.instance.nics[0].nic.model, "properties", "ipConfigurations")), "properties", "publicIPAddress", "id"))
@@ -75,14 +75,14 @@ func (i *instance) balancers() (pools []string) {
 }
 
 // frontends are the public addresses of the load balancer that a pool is of.
-func (s *Server) frontends(pool, private string) (all []string) {
+func (st *store) frontends(pool, private string) (all []string) {
 	above, _ := cutLast(pool, "/backendaddresspools/")
-	balancer := find(s.store.opaques, above)
+	balancer := find(st.opaques, above)
 	if balancer == nil {
 		return []string{"203.0.113." + private[strings.LastIndexByte(private, '.')+1:]}
 	}
 	for _, f := range asList(dig(balancer.model, "properties", "frontendIPConfigurations")) {
-		if public := find(s.store.opaques, text(f, "properties", "publicIPAddress", "id")); public != nil {
+		if public := find(st.opaques, text(f, "properties", "publicIPAddress", "id")); public != nil {
 			all = append(all, public.address)
 		}
 	}
@@ -100,7 +100,7 @@ func (s *Server) AppServiceIdentity(vm, secret string) http.Handler {
 		s.sweep(now)
 		q := &request{server: s, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
 		q.route.kind = r.Method + " appservice/token"
-		c, ok := s.computer(vm, now)
+		c, ok := s.store.computer(vm, now)
 		switch {
 		case !ok:
 			panic(http.ErrAbortHandler)

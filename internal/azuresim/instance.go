@@ -209,14 +209,14 @@ func (i *instance) tags() map[string]string {
 }
 
 // everyInstance are all machines: those outside scale sets, then by scale set.
-func (s *Server) everyInstance() iter.Seq[*instance] {
+func (st *store) everyInstance() iter.Seq[*instance] {
 	return func(yield func(*instance) bool) {
-		for _, i := range s.store.machines {
+		for _, i := range st.machines {
 			if !yield(i) {
 				return
 			}
 		}
-		for _, ss := range s.store.sets {
+		for _, ss := range st.sets {
 			for _, i := range ss.instances {
 				if !yield(i) {
 					return

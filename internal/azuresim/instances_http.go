@@ -3,6 +3,7 @@ package azuresim
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,14 +140,14 @@ func (q *request) listNames(ss *scaleSet) answer {
 }
 
 func listInstances(q *request) answer {
-	ss, p := q.scaleSet()
+	ss, p := q.server.store.scaleSetAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
 	if ss.flexible() {
 		return q.listNames(ss)
 	}
-	wanted, p := q.instanceFilter()
+	wanted, p := instanceFilter(q.query, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -155,15 +156,15 @@ func listInstances(q *request) answer {
 		if !wanted(i) {
 			continue
 		}
-		list = append(list, i.wire(q.now, q.expands("instanceView")))
+		list = append(list, i.wire(q.now, expands(q.query, "instanceView")))
 	}
 	return page(q, list, instanceBody.sortable)
 }
 
 // instanceFilter is what the list of instances is filtered by: one of the two
 // documented filters, or none.
-func (q *request) instanceFilter() (func(*instance) bool, *problem) {
-	filter := q.query.Get("$filter")
+func instanceFilter(query url.Values, now time.Time) (func(*instance) bool, *problem) {
+	filter := query.Get("$filter")
 	if filter == "" {
 		return func(*instance) bool { return true }, nil
 	}
@@ -172,7 +173,7 @@ func (q *request) instanceFilter() (func(*instance) bool, *problem) {
 	tight := strings.ReplaceAll(filter, " ", "")
 	switch {
 	case strings.EqualFold(tight, strings.ReplaceAll(power, " ", "")):
-		return func(i *instance) bool { return i.powerState(q.now) != "" }, nil
+		return func(i *instance) bool { return i.powerState(now) != "" }, nil
 	case strings.EqualFold(filter, latest+"true"):
 		return func(i *instance) bool { return i.version == i.set.version }, nil
 	case strings.EqualFold(filter, latest+"false"):
@@ -181,13 +182,13 @@ func (q *request) instanceFilter() (func(*instance) bool, *problem) {
 	return nil, bad("InvalidParameter", "The filter '%s' is not supported: use %strue or false, or %s.", filter, latest, power).target("$filter")
 }
 
-func (q *request) expands(what string) bool {
-	return strings.EqualFold(q.query.Get("$expand"), what)
+func expands(query url.Values, what string) bool {
+	return strings.EqualFold(query.Get("$expand"), what)
 }
 
 // findInstance is the instance in the path.
 func (q *request) findInstance() (*instance, *problem) {
-	ss, p := q.uniformSet("virtualMachines." + q.http.Method)
+	ss, p := q.server.store.uniformSetAt(q.route, "virtualMachines."+q.http.Method)
 	if p != nil {
 		return nil, p
 	}
@@ -202,7 +203,7 @@ func getInstance(q *request) answer {
 	if p != nil {
 		return p.answer()
 	}
-	return answer{status: http.StatusOK, body: i.wire(q.now, q.expands("instanceView"))}
+	return answer{status: http.StatusOK, body: i.wire(q.now, expands(q.query, "instanceView"))}
 }
 
 func getInstanceView(q *request) answer {
@@ -256,7 +257,7 @@ func putInstance(q *request) answer {
 
 // deleteInstance is the delete of one instance by its own path.
 func deleteInstance(q *request) answer {
-	ss, p := q.uniformSet("virtualMachines.DELETE")
+	ss, p := q.server.store.uniformSetAt(q.route, "virtualMachines.DELETE")
 	if p != nil {
 		return p.answer()
 	}
@@ -273,7 +274,7 @@ type ids struct {
 
 // postScaleSet runs an action on a scale set.
 func postScaleSet(q *request) answer {
-	ss, p := q.scaleSet()
+	ss, p := q.server.store.scaleSetAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -285,7 +286,7 @@ func postScaleSet(q *request) answer {
 	_, power := powerActions[verb]
 	switch {
 	case verb == "converttosingleplacementgroup":
-		return q.convert(ss)
+		return ss.convert(q.now)
 	case verb != "delete" && verb != "manualupgrade" && !power:
 		return fail(http.StatusNotFound, "InvalidResourceType", "The simulator has no action '%s' on a scale set.", verb).answer()
 	case len(w.InstanceIDs) == 0 && !power:

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A vault's own address, where secrets are read, written, deleted, recovered and purged by whom a role with data actions allows it. Source: Key Vault's
@@ -83,7 +84,7 @@ func (v vaultRequest) deal(name, path string) answer {
 	token, _ := strings.CutPrefix(v.http.Header.Get("Authorization"), "Bearer ")
 	c, ours := s.verified.read(token, s.Seed)
 	if ours {
-		v.principal = s.byClientID(c.AppID)
+		v.principal = s.store.principals.byClientID(c.AppID)
 	}
 	if v.principal == nil || !strings.EqualFold(strings.TrimRight(c.Audience, "/"), "https://"+vaultHost[1:]) || v.now.Unix() >= c.Expires {
 		a := vaultError(http.StatusUnauthorized, "Unauthorized", "AKV10000: Request is missing a Bearer or PoP token.")
@@ -93,7 +94,7 @@ func (v vaultRequest) deal(name, path string) answer {
 	if deals[which].action == "delete" {
 		action = "Microsoft.KeyVault/vaults/secrets/delete"
 	}
-	if !s.allowsData(v.principal, action, v.vault.path, v.request) {
+	if !s.store.rights.allowsData(s.RoleDelay, v.principal, action, v.vault.path, v.now) {
 		return vaultError(http.StatusForbidden, "Forbidden",
 			"Caller is not authorized to perform action on resource. Action: '%s'. Resource: '%s'. Assignment: (not found).", action, v.secretPath())
 	}
@@ -154,7 +155,7 @@ func (v vaultRequest) setSecret() answer {
 	switch {
 	case w.Value == "":
 		return vaultError(http.StatusBadRequest, "BadParameter", "The secret has no value.")
-	case v.server.removed(v.secretPath(), v.now) != nil:
+	case v.server.store.removed(v.secretPath(), v.now) != nil:
 		return secretIsDeleted(v.name).answer()
 	}
 	o := find(v.server.store.opaques, v.secretPath())
@@ -172,7 +173,7 @@ func (v vaultRequest) deleteSecret() answer {
 		return secretNotFound(v.name)
 	}
 	v.server.store.opaques = slices.DeleteFunc(v.server.store.opaques, func(other *opaque) bool { return other == o })
-	return answer{status: http.StatusOK, body: v.deleted(v.server.remove(o, v.vault, nil, v.now))}
+	return answer{status: http.StatusOK, body: v.deleted(v.server.store.remove(o, v.vault, nil, v.now))}
 }
 
 // deleted is a deleted secret as a read shows it.
@@ -195,7 +196,7 @@ func (v vaultRequest) listDeletedSecrets() answer {
 }
 
 func (v vaultRequest) readDeletedSecret() answer {
-	r := v.server.removed(v.secretPath(), v.now)
+	r := v.server.store.removed(v.secretPath(), v.now)
 	if r == nil {
 		return secretNotFound(v.name)
 	}
@@ -203,16 +204,16 @@ func (v vaultRequest) readDeletedSecret() answer {
 }
 
 func (v vaultRequest) recoverSecret() answer {
-	r := v.server.removed(v.secretPath(), v.now)
+	r := v.server.store.removed(v.secretPath(), v.now)
 	if r == nil {
 		return secretNotFound(v.name)
 	}
-	v.server.restore(r)
+	v.server.store.restore(r)
 	return answer{status: http.StatusOK, body: v.bundle(r.opaque)}
 }
 
 func (v vaultRequest) purgeSecret() answer {
-	r := v.server.removed(v.secretPath(), v.now)
+	r := v.server.store.removed(v.secretPath(), v.now)
 	switch {
 	case r == nil:
 		return secretNotFound(v.name)
@@ -225,8 +226,8 @@ func (v vaultRequest) purgeSecret() answer {
 
 // allowsData reports whether a role that acts at a scope, or above it, has a data
 // action. No principal has one without a role.
-func (s *Server) allowsData(p *principal, action, scope string, q *request) bool {
-	return slices.ContainsFunc(s.rolesOf(p, scope, q.now), func(a *assignment) bool {
+func (rs *rights) allowsData(delay time.Duration, p *principal, action, scope string, now time.Time) bool {
+	return slices.ContainsFunc(rs.rolesOf(delay, p, scope, now), func(a *assignment) bool {
 		return slices.ContainsFunc(a.role.DataActions, func(pattern string) bool { return wildcard(pattern, action) })
 	})
 }

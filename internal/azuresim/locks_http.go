@@ -26,7 +26,7 @@ func listLocks(q *request) answer {
 }
 
 func getLock(q *request) answer {
-	n := q.server.findLock(q.route.name, q.route.scope)
+	n := q.server.store.rights.findLock(q.route.name, q.route.scope)
 	if n < 0 {
 		return fail(http.StatusNotFound, "LockNotFound", "The lock '%s' could not be found.", q.route.name).answer()
 	}
@@ -48,7 +48,7 @@ func putLock(q *request) answer {
 	}
 	l := &lock{name: q.route.name, scope: q.route.scope, level: w.Properties.Level, notes: w.Properties.Notes}
 	a := answer{status: http.StatusOK}
-	if q.server.putLock(l) {
+	if q.server.store.rights.putLock(l) {
 		a.status = http.StatusCreated
 	}
 	a.body = l.wire()
@@ -56,7 +56,7 @@ func putLock(q *request) answer {
 }
 
 func deleteLock(q *request) answer {
-	if !q.server.removeLock(q.route.name, q.route.scope) {
+	if !q.server.store.rights.removeLock(q.route.name, q.route.scope) {
 		return answer{status: http.StatusNoContent}
 	}
 	return answer{status: http.StatusOK}

@@ -97,7 +97,7 @@ func (q *request) record(a answer, id string) Request {
 		IfMatch: q.http.Header.Get("If-Match"),
 	}
 	if r.IfMatch != "" && r.Status >= 400 && !q.fault.Applied {
-		ss, p := q.scaleSet()
+		ss, p := q.server.store.scaleSetAt(q.route)
 		r.Outdated = p == nil && q.checkETag(ss.etagText()) != nil
 	}
 	r.Capacity, r.InstanceIDs = q.asked()
@@ -135,7 +135,7 @@ func (q *request) record(a answer, id string) Request {
 // a resource group, since no list but its own tells of a uniform one's.
 func (q *request) lists() (sets []string) {
 	switch {
-	case q.route.kind == "LIST "+vmsType, q.route.kind == "LIST "+machinesType && q.setFilter() != "":
+	case q.route.kind == "LIST "+vmsType, q.route.kind == "LIST "+machinesType && setFilter(q.query) != "":
 		return []string{strings.ToLower(q.route.set)}
 	case q.route.kind == "LIST "+machinesType:
 		for _, ss := range q.server.store.sets {

@@ -58,7 +58,7 @@ func (s *Server) AddMachine(d Machine) error {
 			return fmt.Errorf("add machine %q: there is no availability set %q", d.Name, d.AvailabilitySet)
 		}
 		fault, _ := a.domains()
-		i.faultDomain = len(s.availableIn(a, now)) % fault
+		i.faultDomain = len(s.store.availableIn(a, now)) % fault
 		properties["availabilitySet"] = map[string]any{"id": a.id()}
 	}
 	if len(d.Tags) > 0 {
@@ -67,7 +67,7 @@ func (s *Server) AddMachine(d Machine) error {
 	if identity := identityModel(d.SystemAssigned, d.Identities); identity != nil {
 		i.model["identity"] = identity
 	}
-	if s.virtualMachine(i.id(), now) != nil {
+	if s.store.virtualMachine(i.id(), now) != nil {
 		return fmt.Errorf("add machine %q: it exists already", i.id())
 	}
 	shelve(&s.store.machines, i)
@@ -127,14 +127,14 @@ func (s *Server) MachinesSince(look int) (all []MachineState, number int) {
 func (s *Server) machinesAt(now time.Time) []MachineState {
 	kept := s.still(now)
 	if kept.machines == nil {
-		kept.machines = s.lookAtMachines(now)
+		kept.machines = s.store.lookAtMachines(now)
 	}
 	return kept.machines
 }
 
-func (s *Server) lookAtMachines(now time.Time) []MachineState {
+func (st *store) lookAtMachines(now time.Time) []MachineState {
 	var all []MachineState
-	for i := range s.everyInstance() {
+	for i := range st.everyInstance() {
 		if i.gone(now) {
 			continue
 		}
@@ -173,8 +173,8 @@ type computer struct {
 
 // computer finds a machine by resource id or name; false when there is none, or
 // several.
-func (s *Server) computer(ref string, now time.Time) (computer, bool) {
-	i := s.findInstance(ref, now)
+func (st *store) computer(ref string, now time.Time) (computer, bool) {
+	i := st.findInstance(ref, now)
 	if i == nil {
 		return computer{}, false
 	}
@@ -199,10 +199,10 @@ func (s *Server) computer(ref string, now time.Time) (computer, bool) {
 
 // findInstance finds a machine by resource id, or by name when only one bears it;
 // nil otherwise.
-func (s *Server) findInstance(ref string, now time.Time) *instance {
+func (st *store) findInstance(ref string, now time.Time) *instance {
 	var found *instance
 	several := false
-	for i := range s.everyInstance() {
+	for i := range st.everyInstance() {
 		switch {
 		case i.gone(now):
 		case strings.EqualFold(i.id(), ref):

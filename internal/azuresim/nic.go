@@ -71,7 +71,7 @@ func (s *Server) addInterface(r resource, model map[string]any, now time.Time, i
 	n := &networkInterface{resource: r, model: model, etag: 1, guid: guid(s.Seed, "nic", r.path(interfaceKind), s.writes), ips: ips}
 	shelve(&s.store.interfaces, n)
 	s.addressInterface(n, now)
-	s.openGroup(r)
+	s.store.openGroup(r)
 	return n
 }
 
@@ -83,7 +83,7 @@ func (s *Server) addressInterface(n *networkInterface, now time.Time) {
 	}
 	n.ips = n.ips[:len(n.configurations())]
 	for at, c := range n.configurations() {
-		if p, known := s.subnetPrefix(subnetOfConfiguration(c)); known { // an interface may move to another subnet
+		if p, known := s.store.subnetPrefix(s.Loopback, subnetOfConfiguration(c)); known { // an interface may move to another subnet
 			if a, err := netip.ParseAddr(n.ips[at]); err != nil || !p.Contains(a) {
 				n.ips[at] = s.addressIn(subnetOfConfiguration(c), now)
 			}

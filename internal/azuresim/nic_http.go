@@ -38,16 +38,16 @@ func listInterfaces(q *request) answer {
 // wireID is a key for pages.
 func wireID(m map[string]any) string { return strings.ToLower(text(m, "id")) }
 
-// networkInterface is the interface in the path.
-func (q *request) networkInterface() (*networkInterface, *problem) {
-	if n := find(q.server.store.interfaces, q.named().path(interfaceKind)); n != nil {
+// interfaceAt is the interface in the path.
+func (st *store) interfaceAt(at route) (*networkInterface, *problem) {
+	if n := find(st.interfaces, at.named().path(interfaceKind)); n != nil {
 		return n, nil
 	}
-	return nil, resourceNotFound(interfaceKind, q.route.name, q.route.group)
+	return nil, resourceNotFound(interfaceKind, at.name, at.group)
 }
 
 func getInterface(q *request) answer {
-	n, p := q.networkInterface()
+	n, p := q.server.store.interfaceAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -61,7 +61,7 @@ func putInterface(q *request) answer {
 	if p := q.decode(&w); p != nil {
 		return p.answer()
 	}
-	n := find(q.server.store.interfaces, q.named().path(interfaceKind))
+	n := find(q.server.store.interfaces, q.route.named().path(interfaceKind))
 	location := text(w, "location")
 	model := map[string]any{"location": location, "properties": withoutComputed(asMap(w["properties"]))}
 	if w["tags"] != nil {
@@ -72,22 +72,22 @@ func putInterface(q *request) answer {
 	case location == "":
 		return bad("LocationRequired", "The location property is required for this definition.").answer()
 	case len(configurations) == 0:
-		return bad("NetworkInterfaceMustHaveOneIpConfiguration", "Network interface %s must have one or more IP configurations.", q.named().path(interfaceKind)).answer()
+		return bad("NetworkInterfaceMustHaveOneIpConfiguration", "Network interface %s must have one or more IP configurations.", q.route.named().path(interfaceKind)).answer()
 	}
 	for _, c := range configurations {
-		if p := q.server.checkAddress(asMap(c), q.named().path(interfaceKind), q.now); p != nil {
+		if p := q.server.store.checkAddress(q.server.Loopback, asMap(c), q.route.named().path(interfaceKind), q.now); p != nil {
 			return p.answer()
 		}
 	}
 	status := http.StatusOK
 	if n == nil {
-		if p := q.checkFree(); p != nil {
+		if p := checkFree(q.http.Header); p != nil {
 			return p.answer()
 		}
 		status = http.StatusCreated
-		r := q.named()
+		r := q.route.named()
 		r.location = location
-		if subnet := subnetOf(w); q.server.freeAddresses(subnet, q.now) < len(configurations) {
+		if subnet := subnetOf(w); q.server.store.freeAddresses(q.server.SubnetAddresses, q.server.Loopback, subnet, q.now) < len(configurations) {
 			return subnetIsFull(subnet).answer()
 		}
 		n = q.server.addInterface(r, model, q.now)
@@ -113,7 +113,7 @@ func withoutComputed(properties map[string]any) map[string]any {
 
 // patchInterface replaces tags, which is all that the network provider patches.
 func patchInterface(q *request) answer {
-	n, p := q.networkInterface()
+	n, p := q.server.store.interfaceAt(q.route)
 	var w struct {
 		Tags map[string]any `json:"tags"`
 	}
@@ -135,7 +135,7 @@ func patchInterface(q *request) answer {
 
 // deleteInterface refuses while a machine uses the interface, or Azure keeps it.
 func deleteInterface(q *request) answer {
-	n := find(q.server.store.interfaces, q.named().path(interfaceKind))
+	n := find(q.server.store.interfaces, q.route.named().path(interfaceKind))
 	if n == nil {
 		return answer{status: http.StatusNoContent}
 	}
@@ -153,7 +153,7 @@ func deleteInterface(q *request) answer {
 
 // listSetInterfaces lists the interfaces of all uniform instances of a set.
 func listSetInterfaces(q *request) answer {
-	ss, p := q.uniformSet("networkInterfaces.GET")
+	ss, p := q.server.store.uniformSetAt(q.route, "networkInterfaces.GET")
 	if p != nil {
 		return p.answer()
 	}

@@ -61,9 +61,9 @@ var opaqueVerbs = map[string]string{
 }
 
 // opaqueType is the type with its namespace.
-func (q *request) opaqueType() string {
-	namespace, _, _ := strings.Cut(q.route.action, "/")
-	_, kind, _ := strings.Cut(q.route.kind, " ")
+func (r route) opaqueType() string {
+	namespace, _, _ := strings.Cut(r.action, "/")
+	_, kind, _ := strings.Cut(r.kind, " ")
 	return namespace + "/" + kind
 }
 
@@ -73,7 +73,7 @@ func (q *request) opaque() (*opaque, *problem) {
 	if o := find(q.server.store.opaques, q.route.scope); o != nil {
 		return o, nil
 	}
-	kind := q.opaqueType()
+	kind := q.route.opaqueType()
 	if ofNetwork(kind) || slices.ContainsFunc(q.server.store.opaques, func(o *opaque) bool { return strings.EqualFold(o.kind, kind) }) {
 		return nil, resourceNotFound(kind, q.route.name, q.route.group)
 	}
@@ -124,18 +124,18 @@ func cutLast(s, sep string) (before, after string) {
 
 func getOpaque(q *request) answer {
 	o, p := q.opaque()
-	if who := q.identityOf(q.route.scope); p != nil && who != nil {
+	if who := q.server.store.identityAt(q.route, q.route.scope); p != nil && who != nil {
 		return answer{status: http.StatusOK, body: who.wire()}
 	}
 	if p != nil {
-		if part, ok := q.part(); ok {
+		if part, ok := q.server.store.partAt(q.route); ok {
 			if body := part.wire(q); body != nil {
 				return answer{status: http.StatusOK, body: body}
 			}
 		}
 		return p.answer()
 	}
-	return answer{status: http.StatusOK, body: q.show(o)}
+	return answer{status: http.StatusOK, body: q.server.store.show(q.now, o)}
 }
 
 // listOpaque lists what deployments have created of the type at the path's end:
@@ -145,7 +145,7 @@ func listOpaque(q *request) answer {
 	list := []map[string]any{}
 	for _, o := range q.server.store.opaques {
 		if strings.EqualFold(o.kind, kind) && within(o.path, scope) {
-			list = append(list, q.show(o))
+			list = append(list, q.server.store.show(q.now, o))
 		}
 	}
 	slices.SortFunc(list, func(a, b map[string]any) int { return strings.Compare(idOf(a), idOf(b)) })
@@ -161,18 +161,18 @@ func putOpaque(q *request) answer {
 	if model == nil {
 		return bad("InvalidRequestContent", "The request content was invalid: the body is empty.").answer()
 	}
-	if part, ok := q.part(); ok {
+	if part, ok := q.server.store.partAt(q.route); ok {
 		return q.putPart(part, model)
 	}
-	model = withoutOthers(q.opaqueType(), model)
+	model = withoutOthers(q.route.opaqueType(), model)
 	o, p := q.opaque()
-	if p != nil && q.deployment == nil && !ofNetwork(q.opaqueType()) && !strings.EqualFold(q.opaqueType(), vaultKind) {
+	if p != nil && q.deployment == nil && !ofNetwork(q.route.opaqueType()) && !strings.EqualFold(q.route.opaqueType(), vaultKind) {
 		return fail(http.StatusNotFound, "InvalidResourceType",
 			"The resource type could not be found for path '%s'. The simulator has resources of this type only from deployments.", q.http.URL.Path).answer()
 	}
 	for _, refuse := range []func() *problem{
-		func() *problem { return q.refuse(model) },
-		func() *problem { return q.refuseNetwork(q.opaqueType(), q.route.scope, model) },
+		func() *problem { return q.server.store.refuseOpaque(q.route, q.now, model) },
+		func() *problem { return q.refuseNetwork(q.route.opaqueType(), q.route.scope, model) },
 	} {
 		if refusal := refuse(); refusal != nil {
 			return refusal.answer()
@@ -181,24 +181,24 @@ func putOpaque(q *request) answer {
 	if p == nil {
 		o.model = model
 		o.version++
-		if who := q.identityOf(o.path); who != nil {
+		if who := q.server.store.identityAt(q.route, o.path); who != nil {
 			o.model["properties"] = who.properties()
 		}
-		return q.written(answer{status: http.StatusOK, body: q.show(o)}, o)
+		return q.written(answer{status: http.StatusOK, body: q.server.store.show(q.now, o)}, o)
 	}
-	if gone := q.server.removed(q.route.scope, q.now); gone != nil && isRecovery(model) {
-		q.server.restore(gone)
+	if gone := q.server.store.removed(q.route.scope, q.now); gone != nil && isRecovery(model) {
+		q.server.store.restore(gone)
 		return answer{status: http.StatusOK, body: gone.opaque.wire()}
 	}
-	o = &opaque{path: q.route.scope, kind: q.opaqueType(), name: q.route.name, model: model, created: q.now, version: 1}
+	o = &opaque{path: q.route.scope, kind: q.route.opaqueType(), name: q.route.name, model: model, created: q.now, version: 1}
 	if strings.EqualFold(o.kind, "Microsoft.Network/publicIPAddresses") {
-		o.address = q.server.publicAddress(o.path)
+		o.address = q.server.store.publicAddress(o.path)
 	}
 	if strings.EqualFold(o.kind, identityKind) {
 		q.bear(o)
 	}
 	shelve(&q.server.store.opaques, o)
-	return q.written(answer{status: http.StatusCreated, body: q.show(o)}, o)
+	return q.written(answer{status: http.StatusCreated, body: q.server.store.show(q.now, o)}, o)
 }
 
 // written is the answer to a write, which is done at once, unless a fault is about its operation.
@@ -229,12 +229,12 @@ func patchOpaque(q *request) answer {
 		o.model["tags"] = tags
 	}
 	o.version++
-	return answer{status: http.StatusOK, body: q.show(o)}
+	return answer{status: http.StatusOK, body: q.server.store.show(q.now, o)}
 }
 
 // deleteOpaque takes what is below the resource with it, and the roles that are about it.
 func deleteOpaque(q *request) answer {
-	if part, ok := q.part(); ok {
+	if part, ok := q.server.store.partAt(q.route); ok {
 		return q.deletePart(part)
 	}
 	gone, p := q.opaque()
@@ -249,7 +249,7 @@ func deleteOpaque(q *request) answer {
 	}
 	s, parts := q.server, []*opaque{}
 	if kind, ok := networkKinds[strings.ToLower(gone.kind)]; ok {
-		if user := s.user(gone.path, q); user != "" {
+		if user := s.store.user(gone.path, q.now); user != "" {
 			return kind.inUse(gone.path, user).answer()
 		}
 	}
@@ -262,7 +262,7 @@ func deleteOpaque(q *request) answer {
 	})
 	s.store.rights.assignments = slices.DeleteFunc(s.store.rights.assignments, func(a *assignment) bool { return within(a.scope, gone.path) })
 	if strings.EqualFold(gone.kind, vaultKind) {
-		s.remove(gone, gone, parts, q.now)
+		s.store.remove(gone, gone, parts, q.now)
 	}
 	return answer{status: http.StatusOK}
 }
@@ -273,11 +273,11 @@ const identityKind = "Microsoft.ManagedIdentity/userAssignedIdentities"
 
 // bear gives a user-assigned identity its principal.
 func (q *request) bear(o *opaque) {
-	s, tenant := q.server, q.server.tenantOf(q.route.subscription)
+	s, tenant := q.server, tenantOf(q.server.Seed, q.server.TenantID, q.route.subscription)
 	p := &principal{id: o.path, tenantID: tenant, clientID: guid(s.Seed, "client", strings.ToLower(o.path)), objectID: guid(s.Seed, "object", strings.ToLower(o.path)), created: q.now}
-	if s.byClientID(p.clientID) == nil {
+	if s.store.principals.byClientID(p.clientID) == nil {
 		s.store.principals = append(s.store.principals, p)
-		s.govern(p.objectID)
+		s.store.rights.govern(p.objectID)
 	}
 	o.model["properties"] = p.properties()
 }
@@ -286,12 +286,12 @@ func (p *principal) properties() map[string]any {
 	return map[string]any{"tenantId": p.tenantID, "principalId": p.objectID, "clientId": p.clientID}
 }
 
-// identityOf is the user-assigned identity with a resource id; nil for none.
-func (q *request) identityOf(id string) *principal {
-	if !strings.EqualFold(q.opaqueType(), identityKind) {
+// identityAt is the user-assigned identity with a resource id; nil for none.
+func (st *store) identityAt(at route, id string) *principal {
+	if !strings.EqualFold(at.opaqueType(), identityKind) {
 		return nil
 	}
-	for _, p := range q.server.store.principals {
+	for _, p := range st.principals {
 		if strings.EqualFold(p.id, id) {
 			return p
 		}

@@ -176,8 +176,8 @@ type operationResult struct {
 	Output any `json:"output"`
 }
 
-func (q *request) operationPath(o *operation) string {
-	return "/subscriptions/" + q.route.subscription + "/providers/" + o.home + "/operations/" + o.id
+func (r route) operationPath(o *operation) string {
+	return "/subscriptions/" + r.subscription + "/providers/" + o.home + "/operations/" + o.id
 }
 
 // async adds the headers that lead to an operation. Writes of a resource end
@@ -185,8 +185,8 @@ func (q *request) operationPath(o *operation) string {
 // makes it one of the other forms that Azure's services use.
 func (q *request) async(a answer, o *operation) answer {
 	q.began = o
-	q.decide(o)
-	status, location := q.link(q.operationPath(o), "p", o.id), q.link(q.operationPath(o), "p", o.id, "monitor", "true")
+	q.fault.decide(q.now, o)
+	status, location := q.link(q.route.operationPath(o), "p", o.id), q.link(q.route.operationPath(o), "p", o.id, "monitor", "true")
 	if q.http.Method == http.MethodPut || q.http.Method == http.MethodPatch {
 		o.resource = q.http.URL.Path
 	}
@@ -230,7 +230,7 @@ func getOperation(q *request) answer {
 		switch {
 		case !ended:
 			return answer{status: http.StatusAccepted}.
-				with("Location", q.link(q.operationPath(o), "p", o.id, "monitor", "true")).
+				with("Location", q.link(q.route.operationPath(o), "p", o.id, "monitor", "true")).
 				with("Retry-After", seconds(q.server.retryAfter()))
 		case failure != nil:
 			return (&problem{status: http.StatusConflict, detail: *failure}).answer()

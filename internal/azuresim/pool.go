@@ -43,7 +43,7 @@ func (q *request) making() *making {
 	}
 	m := &making{}
 	for _, t := range d.steps {
-		if t.pool != "" && (m.pool == "" || q.server.virtualMachine(t.resource.ID, q.now) == nil) {
+		if t.pool != "" && (m.pool == "" || q.server.store.virtualMachine(t.resource.ID, q.now) == nil) {
 			m.pool = t.pool
 		}
 	}
@@ -51,7 +51,7 @@ func (q *request) making() *making {
 		return nil
 	}
 	made := map[string]bool{}
-	for i := range q.server.everyInstance() {
+	for i := range q.server.store.everyInstance() {
 		if i.set == nil && !i.gone(q.now) && strings.EqualFold(i.groupName(), m.pool) {
 			made[strings.ToLower(i.id())] = true
 			if i.provisioningState(q.now) != "Deleting" {
@@ -116,7 +116,7 @@ func (q *request) pools() []string {
 
 // about are the pools that a list of machines tells of, the one list of them all.
 func (q *request) about() []string {
-	if q.route.kind != "LIST "+machinesType || q.setFilter() != "" {
+	if q.route.kind != "LIST "+machinesType || setFilter(q.query) != "" {
 		return nil
 	}
 	return q.pools()
@@ -129,11 +129,11 @@ func (q *request) belonging() {
 	}
 	switch _, kind, _ := strings.Cut(q.route.kind, " "); kind {
 	case nicsType:
-		if n, p := q.networkInterface(); p == nil {
+		if n, p := q.server.store.interfaceAt(q.route); p == nil {
 			q.tags, q.user = textMap(n.model["tags"]), hostID(n.host)
 		}
 	case disksType:
-		if d, p := q.disk(); p == nil {
+		if d, p := q.server.store.diskAt(q.route); p == nil {
 			q.tags, q.user = textMap(d.model["tags"]), hostID(d.holder)
 		}
 	}

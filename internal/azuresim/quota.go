@@ -31,9 +31,9 @@ func (ss *scaleSet) demand(n int) demand {
 
 // used counts what is held of a quota: machines, or the vCPUs of machines that
 // are not deallocated, those being deleted included.
-func (s *Server) used(subscription, location, name string, now time.Time) int {
+func (st *store) used(subscription, location, name string, now time.Time) int {
 	used := 0
-	for i := range s.everyInstance() {
+	for i := range st.everyInstance() {
 		switch {
 		case i.gone(now) || i.extra || !i.in(subscription, "") || !strings.EqualFold(i.location, location):
 		case name == instanceQuota:
@@ -71,7 +71,7 @@ func (s *Server) checkQuota(d demand, now time.Time) *problem {
 		if !limited || required <= 0 {
 			continue
 		}
-		used := s.used(d.subscription, d.location, name, now)
+		used := s.store.used(d.subscription, d.location, name, now)
 		if used+required <= limit {
 			continue
 		}
@@ -106,7 +106,7 @@ type usage struct {
 const unlimited = 1_000_000
 
 func listUsages(q *request) answer {
-	if p := q.noProviderThere(q.route.location, "locations/usages"); p != nil {
+	if p := q.server.store.noProviderThere(q.query, q.route.location, "locations/usages"); p != nil {
 		return p.answer()
 	}
 	names := []string{"cores", "lowPriorityCores", instanceQuota}
@@ -115,18 +115,18 @@ func listUsages(q *request) answer {
 			names = append(names, ss.quotas()...)
 		}
 	}
-	for i := range q.server.everyInstance() {
+	for i := range q.server.store.everyInstance() {
 		if i.in(q.route.subscription, "") && strings.EqualFold(i.location, q.route.location) {
 			names = append(names, quotasOf(i.spot(), i.traits)...)
 		}
 	}
-	for _, k := range q.server.offered(q.route.location) {
+	for _, k := range q.server.store.skus.offered(q.route.location) {
 		names = append(names, k.Family)
 	}
 	slices.Sort(names)
 	list := []usage{}
 	for _, name := range slices.Compact(names) {
-		u := usage{Unit: "Count", Limit: unlimited, CurrentValue: q.server.used(q.route.subscription, q.route.location, name, q.now)}
+		u := usage{Unit: "Count", Limit: unlimited, CurrentValue: q.server.store.used(q.route.subscription, q.route.location, name, q.now)}
 		if limit, ok := q.server.Quota[name]; ok {
 			u.Limit = limit
 		}

@@ -22,7 +22,7 @@ func (s *Server) Report(vmID string, ready bool, why string) {
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
-	for i := range s.everyInstance() {
+	for i := range s.store.everyInstance() {
 		if i.vmID != vmID {
 			continue
 		}

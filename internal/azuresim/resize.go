@@ -12,7 +12,7 @@ import (
 func (s *Server) resize(ss *scaleSet, n int, kind string, now time.Time) (*operation, *problem) {
 	live := ss.live(now)
 	if n > len(live) {
-		if p := s.checkSKU(ss.size(), ss.name, ss.subscription, ss.location, ss.zones()); p != nil {
+		if p := s.store.skus.check(ss.size(), ss.name, ss.subscription, ss.location, ss.zones()); p != nil {
 			return nil, p
 		}
 	}

@@ -58,19 +58,19 @@ func (s *Server) AddResourceGroup(d ResourceGroup) error {
 
 // openGroup notes that the resource group of a resource exists. Azure keeps a
 // group whose last resource was deleted.
-func (s *Server) openGroup(r resource) {
-	shelve(&s.store.groups, &resourceGroup{subscription: r.subscription, name: r.group, location: r.location})
+func (st *store) openGroup(r resource) {
+	shelve(&st.groups, &resourceGroup{subscription: r.subscription, name: r.group, location: r.location})
 }
 
 // everySubscription are the ids of all subscriptions, sorted.
-func (s *Server) everySubscription() []string {
+func (st *store) everySubscription() []string {
 	var all []string
-	for _, g := range s.store.groups { // sorted by subscription first
+	for _, g := range st.groups { // sorted by subscription first
 		if n := len(all); n == 0 || !strings.EqualFold(all[n-1], g.subscription) {
 			all = append(all, g.subscription)
 		}
 	}
-	for _, id := range s.store.empty {
+	for _, id := range st.empty {
 		if !slices.ContainsFunc(all, func(known string) bool { return strings.EqualFold(known, id) }) {
 			all = append(all, id)
 		}
@@ -80,22 +80,22 @@ func (s *Server) everySubscription() []string {
 }
 
 // tenantOf is the directory of a subscription.
-func (s *Server) tenantOf(subscription string) string {
-	if s.TenantID != "" {
-		return s.TenantID
+func tenantOf(seed uint64, tenantID string, subscription string) string {
+	if tenantID != "" {
+		return tenantID
 	}
-	return guid(s.Seed, "tenant", subscription)
+	return guid(seed, "tenant", subscription)
 }
 
-func (q *request) resourceGroup() (*resourceGroup, *problem) {
-	if g := find(q.server.store.groups, groupID(q.route.subscription, q.route.group)); g != nil {
+func (st *store) groupAt(r route) (*resourceGroup, *problem) {
+	if g := find(st.groups, groupID(r.subscription, r.group)); g != nil {
 		return g, nil
 	}
-	return nil, fail(http.StatusNotFound, "ResourceGroupNotFound", "Resource group '%s' could not be found.", q.route.group)
+	return nil, fail(http.StatusNotFound, "ResourceGroupNotFound", "Resource group '%s' could not be found.", r.group)
 }
 
 func getGroup(q *request) answer {
-	g, p := q.resourceGroup()
+	g, p := q.server.store.groupAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -126,11 +126,11 @@ func putGroup(q *request) answer {
 	if w.Location == "" {
 		return bad("LocationRequired", "The location property is required for this definition.").answer()
 	}
-	if p := q.noGroupThere(w.Location); p != nil {
+	if p := q.server.store.noGroupThere(w.Location); p != nil {
 		return p.answer()
 	}
 	q.route.group = q.route.name
-	g, p := q.resourceGroup()
+	g, p := q.server.store.groupAt(q.route)
 	status := http.StatusOK
 	switch {
 	case p != nil:

@@ -31,7 +31,7 @@ func (c *command) result() map[string]any {
 }
 
 func runCommandOnMachine(q *request) answer {
-	i, p := q.virtualMachine()
+	i, p := q.server.store.machineAt(q.route, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -63,7 +63,7 @@ func (q *request) runCommand(i *instance) answer {
 		return bad("InvalidParameter", "Required parameter 'script' is missing (null).").target("script").answer()
 	case i.powerState(q.now) != "running":
 		return fail(http.StatusConflict, "OperationNotAllowed", "The operation requires the VM to be running (or set to run).").answer()
-	case s.commanded(i):
+	case s.store.commanded(i):
 		return fail(http.StatusConflict, "Conflict",
 			"Run command extension execution is in progress. Please wait for completion before invoking a run command.").answer()
 	}
@@ -82,8 +82,8 @@ func (q *request) runCommand(i *instance) answer {
 }
 
 // commanded reports whether a script runs in a machine.
-func (s *Server) commanded(i *instance) bool {
-	for _, o := range s.store.operations {
+func (st *store) commanded(i *instance) bool {
+	for _, o := range st.operations {
 		if o.command != nil && o.command.vmID == i.vmID && o.command.ended.IsZero() {
 			return true
 		}

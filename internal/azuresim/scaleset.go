@@ -114,7 +114,7 @@ func (s *Server) insert(ss *scaleSet) error {
 	if !shelve(&s.store.sets, ss) {
 		return fmt.Errorf("add scale set %q: it exists already", ss.id())
 	}
-	s.openGroup(ss.resource)
+	s.store.openGroup(ss.resource)
 	ss.uniqueID = guid(s.Seed, "scale set", ss.id())
 	return nil
 }

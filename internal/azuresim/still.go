@@ -40,7 +40,7 @@ func (s *Server) nextChange(now time.Time) (next time.Time) {
 			next = t
 		}
 	}
-	for i := range s.everyInstance() {
+	for i := range s.store.everyInstance() {
 		for _, t := range i.changes() {
 			consider(t)
 		}

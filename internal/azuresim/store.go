@@ -18,11 +18,11 @@ type store struct {
 	groups      []*resourceGroup // sorted by lower-case id
 	empty       []string         // subscriptions that are there also without a group
 	deployments []*deployment    // sorted by lower-case id
-	principals  []*principal
+	principals  directory
 	rights      rights
 	events      []*event              // in the order of their announcement, past ones too: documents count them
 	listening   map[string]listening  // by vmId
-	skus        []*SKU                // that were added; they come before the built-in ones
+	skus        catalogue             // that were added; they come before the built-in ones
 	autoscale   []*autoscaleSetting   // sorted by lower-case id
 	operations  map[string]*operation // by id
 }

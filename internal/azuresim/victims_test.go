@@ -74,7 +74,7 @@ func TestASizeSaysWhatItTakes(t *testing.T) {
 		"whatever":                 {},
 	} {
 		var s Server
-		if diff := cmp.Diff(want, s.traits(size), cmp.AllowUnexported(traits{})); diff != "" {
+		if diff := cmp.Diff(want, s.store.traits(size), cmp.AllowUnexported(traits{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", size, diff)
 		}
 	}

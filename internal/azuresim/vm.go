@@ -34,7 +34,7 @@ func (s *Server) embody(i *instance, key string) {
 			i.model[k] = ss.model[k]
 		}
 	}
-	if s.freeAddresses(ss.subnet(), i.created) > 0 {
+	if s.store.freeAddresses(s.SubnetAddresses, s.Loopback, ss.subnet(), i.created) > 0 {
 		c := asMap(first(dig(profile, "networkProfile", "networkInterfaceConfigurations")))
 		nic := either(text(c, "name"), "nic") + "-" + random[len(random)-8:]
 		s.plugNew(i, nic, ss.subnet(), "Delete")

@@ -65,10 +65,10 @@ func putMachine(q *request) answer {
 	if p != nil {
 		return p.answer()
 	}
-	if i := q.server.virtualMachine(q.named().path(machineKind), q.now); i != nil {
+	if i := q.server.store.virtualMachine(q.route.named().path(machineKind), q.now); i != nil {
 		return q.updateMachine(i, w)
 	}
-	if p := q.checkFree(); p != nil {
+	if p := checkFree(q.http.Header); p != nil {
 		return p.answer()
 	}
 	i, p := q.draftMachine(w)
@@ -91,22 +91,22 @@ func putMachine(q *request) answer {
 	} else {
 		shelve(&s.store.machines, i)
 	}
-	s.openGroup(i.resource)
+	s.store.openGroup(i.resource)
 	if system, _ := identities(i.model["identity"]); system {
-		s.govern(guid(s.Seed, "object", i.vmID))
+		s.store.rights.govern(guid(s.Seed, "object", i.vmID))
 	}
 	s.await(i, q.now)
 	s.strikeNewborn(i, q.route.kind, q.now)
 	s.allot(i, q.now)
 	o := s.beginOn(i, q.now, operation{creates: []*instance{i}})
-	return q.async(answer{status: http.StatusCreated, body: q.showMachine(i, false)}, o)
+	return q.async(answer{status: http.StatusCreated, body: q.server.store.showMachine(q.server.Seed, q.server.TenantID, q.now, i, false)}, o)
 }
 
 // draftMachine is the machine of a PUT to a name that is free, when nothing
 // speaks against it. It is in no list yet.
 func (q *request) draftMachine(w machineWrite) (*instance, *problem) {
 	s, v := q.server, w.Properties
-	r := q.named()
+	r := q.route.named()
 	r.location = w.Location
 	switch {
 	case r.location == "":
@@ -122,7 +122,7 @@ func (q *request) draftMachine(w machineWrite) (*instance, *problem) {
 	i := &instance{
 		resource: r, model: map[string]any{"properties": withoutSketch(asMap(w.model["properties"]))},
 		called: either(v.OSProfile.ComputerName, r.name), vmID: guid(s.Seed, "vm", key),
-		size: v.HardwareProfile.VMSize, traits: s.traits(v.HardwareProfile.VMSize), etag: 1, created: q.now,
+		size: v.HardwareProfile.VMSize, traits: s.store.traits(v.HardwareProfile.VMSize), etag: 1, created: q.now,
 		upAt: q.now.Add(s.bootTime(key)), deathTime: s.deleteTime(key),
 	}
 	for _, k := range []string{"tags", "identity", "plan"} {
@@ -138,7 +138,7 @@ func (q *request) draftMachine(w machineWrite) (*instance, *problem) {
 			return nil, p
 		}
 	}
-	if p := s.checkSKU(i.size, r.name, i.subscription, i.location, w.Zones); p != nil {
+	if p := s.store.skus.check(i.size, r.name, i.subscription, i.location, w.Zones); p != nil {
 		return nil, p
 	}
 	return i, s.checkQuota(i.demand(1), q.now)
@@ -200,7 +200,7 @@ func (q *request) checkSets(i *instance, w machineWrite) *problem {
 		case i.zone != "":
 			return bad("BadRequest", "Virtual Machine %s cannot be in an availability set and in an availability zone.", i.name())
 		}
-		in := s.availableIn(a, q.now)
+		in := s.store.availableIn(a, q.now)
 		if len(in) >= maxAvailable {
 			return fail(http.StatusConflict, "OperationNotAllowed",
 				"The maximum number of Virtual Machines in Availability Set '%s' is %d.", a.name, maxAvailable)
@@ -276,7 +276,7 @@ func (q *request) updateMachine(i *instance, w machineWrite) answer {
 		os.caching = either(v.StorageProfile.OSDisk.Caching, os.caching)
 	}
 	if size := v.HardwareProfile.VMSize; size != "" && size != i.size {
-		i.size, i.traits = size, q.server.traits(size)
+		i.size, i.traits = size, q.server.store.traits(size)
 	}
 	for _, k := range []string{"tags", "identity", "plan"} {
 		if w.model[k] != nil {
@@ -290,7 +290,7 @@ func (q *request) updateMachine(i *instance, w machineWrite) answer {
 		q.retry(i)
 		o.creates = []*instance{i}
 	}
-	return q.async(answer{status: http.StatusOK, body: q.showMachine(i, false)}, q.server.beginOn(i, q.now, o))
+	return q.async(answer{status: http.StatusOK, body: q.server.store.showMachine(q.server.Seed, q.server.TenantID, q.now, i, false)}, q.server.beginOn(i, q.now, o))
 }
 
 // retry has Azure try once more to provision a machine that has failed, as it does when the machine is written again. What was said of its first
