@@ -13,16 +13,16 @@ import (
 const reserved = 4
 
 // subnetPrefix is a subnet's first prefix; false: nothing is known of the subnet.
-func (st *store) subnetPrefix(loopback bool, id string) (netip.Prefix, bool) {
+func (g *generic) subnetPrefix(loopback bool, id string) (netip.Prefix, bool) {
 	above, name := cutLast(id, "/subnets/")
 	var model any
-	if network := find(st.opaques, above); network != nil {
+	if network := find(g.list, above); network != nil {
 		for _, subnet := range asList(dig(network.model, "properties", "subnets")) {
 			if strings.EqualFold(text(subnet, "name"), name) {
 				model = subnet
 			}
 		}
-	} else if subnet := find(st.opaques, id); subnet != nil {
+	} else if subnet := find(g.list, id); subnet != nil {
 		model = subnet.model
 	}
 	prefix := text(model, "properties", "addressPrefix")
@@ -76,7 +76,7 @@ func (st *store) takenIn(subnet string, now time.Time) map[string]string {
 			}
 		}
 	}
-	for _, o := range st.opaques { // frontends of internal load balancers
+	for _, o := range st.generic.list { // frontends of internal load balancers
 		for _, f := range asList(dig(o.model, "properties", "frontendIPConfigurations")) {
 			if ip := text(f, "properties", "privateIPAddress"); ip != "" && strings.EqualFold(text(f, "properties", "subnet", "id"), subnet) {
 				taken[ip] = o.path + "/frontendIPConfigurations/" + text(f, "name")
@@ -88,7 +88,7 @@ func (st *store) takenIn(subnet string, now time.Time) map[string]string {
 
 // addressIn is an address for a machine in a subnet; "" when the subnet is full.
 func (s *Server) addressIn(subnet string, now time.Time) string {
-	p, known := s.store.subnetPrefix(s.Loopback, subnet)
+	p, known := s.store.generic.subnetPrefix(s.Loopback, subnet)
 	if !known {
 		return s.address()
 	}
@@ -115,11 +115,11 @@ func (i *instance) subnet() string {
 
 // publicAddressOf is the public address of the machine's first interface, as metadata has it; "" without one. Those of standard addresses are not
 // there in Azure.
-func (st *store) publicAddressOf(i *instance) string {
+func (g *generic) publicAddressOf(i *instance) string {
 	if len(i.nics) == 0 {
 		return ""
 	}
-	public := find(st.opaques, text(first(dig(i.nics[0].nic.model, "properties", "ipConfigurations")), "properties", "publicIPAddress", "id"))
+	public := find(g.list, text(first(dig(i.nics[0].nic.model, "properties", "ipConfigurations")), "properties", "publicIPAddress", "id"))
 	if public == nil || strings.EqualFold(text(public.model, "sku", "name"), "Standard") {
 		return ""
 	}
@@ -129,7 +129,7 @@ func (st *store) publicAddressOf(i *instance) string {
 // checkAddress refuses a static address that is not in its subnet, or that Azure or somebody else has. The owner is an interface.
 func (st *store) checkAddress(loopback bool, configuration map[string]any, owner string, now time.Time) *problem {
 	ip, subnet := text(configuration, "properties", "privateIPAddress"), subnetOfConfiguration(configuration)
-	p, known := st.subnetPrefix(loopback, subnet)
+	p, known := st.generic.subnetPrefix(loopback, subnet)
 	if !known || ip == "" || !strings.EqualFold(text(configuration, "properties", "privateIPAllocationMethod"), "Static") {
 		return nil
 	}

@@ -134,7 +134,7 @@ func (s *Server) checkSpot(ss *scaleSet, more int) *problem {
 // one than there are; a subnet without a limit has plenty.
 func (st *store) freeAddresses(limits map[string]int, loopback bool, subnet string, now time.Time) int {
 	free, limited := limits[strings.ToLower(subnet)]
-	if p, known := st.subnetPrefix(loopback, subnet); known && (!limited || free > room(p)) {
+	if p, known := st.generic.subnetPrefix(loopback, subnet); known && (!limited || free > room(p)) {
 		free, limited = room(p), true
 	}
 	if !limited {

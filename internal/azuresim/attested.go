@@ -97,7 +97,7 @@ var ownAttestor = sync.OnceValues(NewAttestor)
 
 // AttestationCA is the root that signs for the machines of the server.
 func (s *Server) AttestationCA() (*x509.Certificate, error) {
-	a, err := s.attestor()
+	a, err := attestorOr(s.Attestation)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (s *Server) AttestationCA() (*x509.Certificate, error) {
 
 // AttestationCertificates are that root and those between, as a verifier that fetches nothing knows them.
 func (s *Server) AttestationCertificates() ([]*x509.Certificate, error) {
-	a, err := s.attestor()
+	a, err := attestorOr(s.Attestation)
 	if err != nil {
 		return nil, err
 	}
@@ -115,16 +115,16 @@ func (s *Server) AttestationCertificates() ([]*x509.Certificate, error) {
 
 // AttestationSigner is the certificate that comes with each document.
 func (s *Server) AttestationSigner() (*x509.Certificate, error) {
-	a, err := s.attestor()
+	a, err := attestorOr(s.Attestation)
 	if err != nil {
 		return nil, err
 	}
 	return a.Leaf, nil
 }
 
-func (s *Server) attestor() (*Attestor, error) {
-	if s.Attestation != nil {
-		return s.Attestation, nil
+func attestorOr(a *Attestor) (*Attestor, error) {
+	if a != nil {
+		return a, nil
 	}
 	return ownAttestor()
 }
@@ -152,7 +152,7 @@ func (s *Server) Certificates() http.Handler {
 const certificatesPath = "/pkiops/certs/"
 
 func (q *request) issuerCertificate() answer {
-	a, err := q.server.attestor()
+	a, err := attestorOr(q.server.Attestation)
 	at := slices.Index([]string{certificatesPath + crossFile, certificatesPath + issuerFile}, q.http.URL.Path)
 	if err != nil || at < 0 || q.http.Method != http.MethodGet {
 		return answer{status: http.StatusNotFound}
@@ -206,7 +206,7 @@ func (q *request) attested(c computer) answer {
 		"plan":      map[string]any{"name": "", "product": "", "publisher": ""},
 		"timeStamp": map[string]any{"createdOn": created.Format(layout), "expiresOn": expires.Format(layout)},
 	})
-	signer, err := q.server.attestor()
+	signer, err := attestorOr(q.server.Attestation)
 	if err == nil {
 		var der []byte
 		if der, err = signer.sign(document); err == nil {

@@ -110,7 +110,7 @@ func (s *Server) AutoscaleStep(set, metric string, value float64) (capacity int,
 	now := s.now()
 	s.sweep(now)
 	s.remember(now)
-	err = s.onSet(set, func(ss *scaleSet) error {
+	err = s.store.onSet(set, func(ss *scaleSet) error {
 		err := s.autoscaleStep(ss, metric, value, now)
 		capacity = len(ss.live(now))
 		return err

@@ -170,20 +170,17 @@ type Server struct {
 	fullZones []string // see FillZones
 
 	// What keeps account, and is never looked at by a read of Resource Manager.
-	faults    faults
-	pending   agenda
-	past      []past // by change
-	changes   int    // see remember
-	verified  verifiedToken
-	pooled    map[string][]string // the pools that lists of machines have been about, by what was listed
-	kept      still               // what was made of the store since it last could have changed
-	acts      []ActState
-	buckets   buckets
-	nonces    map[string]string // that machines last asked for an attested document with, by vmId
-	journal   requestLog
-	requests  uint64 // requests answered so far; numbers the generated request ids
-	writes    uint64 // operations started so far; numbers the generated operation ids
-	addresses uint32 // private addresses handed out so far
+	faults   faults
+	pending  agenda
+	past     []past // by change
+	changes  int    // see remember
+	verified verifiedToken
+	pooled   map[string][]string // the pools that lists of machines have been about, by what was listed
+	kept     still               // what was made of the store since it last could have changed
+	acts     []ActState
+	buckets  buckets
+	nonces   map[string]string // that machines last asked for an attested document with, by vmId
+	journal  requestLog
 }
 
 // now is the server's clock, in UTC and without a monotonic reading.
@@ -234,8 +231,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // log records an answered request and gives it its id.
 func (s *Server) log(q *request, a answer) (id string) {
-	s.requests++
-	id = guid(s.Seed, "request", s.requests)
+	s.journal.answered++
+	id = guid(s.Seed, "request", s.journal.answered)
 	record := q.record(a, id)
 	s.journal.add(record)
 	if s.Observe != nil {
@@ -334,9 +331,9 @@ func (s *Server) discard(now time.Time) {
 			ss.operations = append(kept, ss.operations[n-1])
 		}
 	}
-	for id, o := range s.store.operations {
+	for id, o := range s.store.operations.byID {
 		if o.forgotten(now) {
-			delete(s.store.operations, id)
+			delete(s.store.operations.byID, id)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (q *request) retrieveConsole(i *instance) answer {
 	}
 	until := q.now.Add(valid).Format(time.RFC3339)
 	address := func(file string) string {
-		return fmt.Sprintf("%s%s%s/%s.%s?se=%s&sp=r&sig=%s", q.base, consolePath, i.vmID, i.name(), file, until, q.server.consoleKey(i.vmID, until))
+		return fmt.Sprintf("%s%s%s/%s.%s?se=%s&sp=r&sig=%s", q.base, consolePath, i.vmID, i.name(), file, until, consoleKey(q.server.Seed, i.vmID, until))
 	}
 	return answer{status: http.StatusOK, body: map[string]string{
 		"consoleScreenshotBlobUri": address("screenshot.bmp"), "serialConsoleLogBlobUri": address("serialconsole.log"),
@@ -45,8 +45,8 @@ func (q *request) retrieveConsole(i *instance) answer {
 }
 
 // consoleKey is the signature of an address.
-func (s *Server) consoleKey(vmID, until string) string {
-	return strings.ReplaceAll(guid(s.Seed, "console", vmID+until), "-", "")
+func consoleKey(seed uint64, vmID, until string) string {
+	return strings.ReplaceAll(guid(seed, "console", vmID+until), "-", "")
 }
 
 // storage answers for the storage account of boot diagnostics: it knows the signature of an address and nobody's token. It reports false for
@@ -76,12 +76,12 @@ func (q *request) storage() (answer, bool) {
 	switch {
 	case q.http.Header.Get("Authorization") != "":
 		return blobError(http.StatusBadRequest, "InvalidAuthenticationInfo", "Authentication information is not given in the correct format. Check the value of Authorization header."), true
-	case err != nil || q.now.After(ends) || q.query.Get("sig") != q.server.consoleKey(vmID, until):
+	case err != nil || q.now.After(ends) || q.query.Get("sig") != consoleKey(q.server.Seed, vmID, until):
 		return blobError(http.StatusForbidden, "AuthenticationFailed", "Server failed to authenticate the request."), true
 	case machine == nil || !strings.HasSuffix(file, "serialconsole.log"):
 		return blobError(http.StatusNotFound, "BlobNotFound", "The specified blob does not exist."), true
 	}
-	return q.blob([]byte(q.server.console(machine))), true
+	return q.blob([]byte(consoleOf(q.server.Console, machine))), true
 }
 
 // blob is a blob, or the part of it that the request asks for. Azure knows no range that counts from the end.
@@ -114,13 +114,13 @@ func blobError(status int, code, message string) answer {
 		with("Content-Type", "application/xml").with("X-Ms-Error-Code", code)
 }
 
-// console is the machine's serial console log: what a fault says, what it really wrote, or the usual.
-func (s *Server) console(i *instance) string {
+// consoleOf is the machine's serial console log: what a fault says, what it really wrote, or the usual.
+func consoleOf(known func(string) (string, bool), i *instance) string {
 	if i.consoleLog != "" {
 		return i.consoleLog
 	}
-	if s.Console != nil {
-		if text, known := s.Console(i.vmID); known {
+	if known != nil {
+		if text, known := known(i.vmID); known {
 			return text
 		}
 	}

@@ -220,15 +220,15 @@ func (s *Server) deploy(now time.Time) {
 		if next == nil {
 			return
 		}
-		s.carry(of, next, at)
+		of.carry(s, next, at)
 	}
 }
 
 // carry sends the PUT of a step, as the deployment's caller would.
-func (s *Server) carry(d *deployment, t *step, at time.Time) {
+func (d *deployment) carry(s *Server, t *step, at time.Time) {
 	s.remember(at)
 	t.begun = at
-	body, err := t.resource.Body(s.referenceFor(d, at))
+	body, err := t.resource.Body(d.reference(s, at))
 	if err != nil {
 		t.status, t.refusal = http.StatusBadRequest, &errorDetail{Code: "InvalidTemplate", Target: t.resource.ID, Message: err.Error()}
 		return
@@ -240,7 +240,7 @@ func (s *Server) carry(d *deployment, t *step, at time.Time) {
 		}
 		return
 	}
-	q, p := s.subrequest(d, http.MethodPut, t.resource.ID, t.resource.APIVersion, body, at)
+	q, p := d.subrequest(s, http.MethodPut, t.resource.ID, t.resource.APIVersion, body, at)
 	var a answer
 	if p == nil {
 		a = q.dispatch()

@@ -63,7 +63,7 @@ func (q *request) deploymentBody(d *deployment) map[string]any {
 		properties["error"] = f
 	}
 	if state == "Succeeded" {
-		outputs, err := d.evaluated.Outputs(q.server.referenceFor(d, q.now))
+		outputs, err := d.evaluated.Outputs(d.reference(q.server, q.now))
 		if err == nil { // what it refers to may have been deleted since
 			properties["outputs"] = outputs
 		}
@@ -188,8 +188,8 @@ func putDeployment(q *request) answer {
 			d.name, maxDeployments, n).answer()
 	}
 	d.pool = q.route.set
-	s.writes++
-	d.operation = guid(s.Seed, "deployment", s.writes)
+	s.store.operations.started++
+	d.operation = guid(s.Seed, "deployment", s.store.operations.started)
 	shelve(&s.store.deployments, d)
 	body := q.deploymentBody(d) // as it was accepted, before anything has begun
 	s.deploy(q.now)

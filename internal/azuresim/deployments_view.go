@@ -124,11 +124,11 @@ func whatIf(q *request) answer {
 	changes := []map[string]any{}
 	for _, t := range d.steps {
 		change := map[string]any{"resourceId": t.resource.ID, "changeType": "Create"}
-		after, err := t.resource.Body(q.server.referenceFor(d, q.now))
+		after, err := t.resource.Body(d.reference(q.server, q.now))
 		if err != nil { // it refers to what is not there yet
 			after = nil
 		}
-		before, err := q.server.referenceFor(d, q.now)(t.resource.ID, true)
+		before, err := d.reference(q.server, q.now)(t.resource.ID, true)
 		switch {
 		case err != nil:
 			change["after"] = identified(t.resource, after)

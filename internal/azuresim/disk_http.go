@@ -67,7 +67,7 @@ func putDisk(q *request) answer {
 		return p.answer()
 	}
 	d.rewrite(w)
-	return q.async(answer{status: http.StatusOK, body: d.wire(q.now)}, q.server.launch(diskKind, d.location, q.now, operation{single: true}))
+	return q.async(answer{status: http.StatusOK, body: d.wire(q.now)}, q.server.store.operations.launch(q.server.Seed, diskKind, d.location, q.now, operation{single: true}))
 }
 
 // patchDisk merges.
@@ -84,7 +84,7 @@ func patchDisk(q *request) answer {
 		return p.answer()
 	}
 	d.rewrite(w)
-	return q.async(answer{status: http.StatusOK, body: d.wire(q.now)}, q.server.launch(diskKind, d.location, q.now, operation{single: true}))
+	return q.async(answer{status: http.StatusOK, body: d.wire(q.now)}, q.server.store.operations.launch(q.server.Seed, diskKind, d.location, q.now, operation{single: true}))
 }
 
 // refuse is what Azure changes of no disk: it gets no smaller (MicrosoftDocs/azure-docs, pull request 57951), and leaves no zone
@@ -134,5 +134,5 @@ func deleteDisk(q *request) answer {
 		return fail(http.StatusConflict, "OperationNotAllowed", "Disk %s is attached to VM %s.", d.resource.name, by).answer()
 	}
 	q.server.store.disks = slices.DeleteFunc(q.server.store.disks, func(other *disk) bool { return other == d })
-	return q.async(answer{status: http.StatusAccepted}, q.server.launch(diskKind, d.location, q.now, operation{single: true}))
+	return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.launch(q.server.Seed, diskKind, d.location, q.now, operation{single: true}))
 }

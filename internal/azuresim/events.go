@@ -81,7 +81,7 @@ func (s *Server) Schedule(vm string, kind EventKind, notice time.Duration) (id s
 	now := s.now()
 	s.sweep(now)
 	s.remember(now)
-	err = s.onInstance(vm, now, func(i *instance) error {
+	err = s.store.onInstance(vm, now, func(i *instance) error {
 		e, err := s.forewarn(i, kind, notice, now)
 		if err == nil {
 			id = e.id

@@ -45,7 +45,7 @@ func (q *request) inventory(group string) []map[string]any {
 	if group == "" {
 		prefix = strings.ToLower(groupID(of, ""))
 	}
-	for _, x := range s.store.opaques {
+	for _, x := range s.store.generic.list {
 		add(strings.HasPrefix(strings.ToLower(x.path), prefix) && strings.Count(x.kind, "/") == 1, x.wire())
 	}
 	slices.SortFunc(all, func(a, b map[string]any) int { return strings.Compare(wireID(a), wireID(b)) })

@@ -36,10 +36,10 @@ func (q *request) throttleMetadata(c computer, area string) (answer, bool) {
 func (q *request) loadBalancer(c computer) answer {
 	var public []string
 	for _, id := range c.instance.balancers() {
-		public = append(public, q.server.store.frontends(id, c.ip)...)
+		public = append(public, q.server.store.generic.frontends(id, c.ip)...)
 	}
 	if len(c.instance.nics) > 0 {
-		own := find(q.server.store.opaques, text(first(dig(c.instance.nics[0].nic.model, "properties", "ipConfigurations")), "properties", "publicIPAddress", "id"))
+		own := find(q.server.store.generic.list, text(first(dig(c.instance.nics[0].nic.model, "properties", "ipConfigurations")), "properties", "publicIPAddress", "id"))
 		if own != nil && strings.EqualFold(text(own.model, "sku", "name"), "Standard") {
 			public = append(public, own.address)
 		}
@@ -75,14 +75,14 @@ func (i *instance) balancers() (pools []string) {
 }
 
 // frontends are the public addresses of the load balancer that a pool is of.
-func (st *store) frontends(pool, private string) (all []string) {
+func (g *generic) frontends(pool, private string) (all []string) {
 	above, _ := cutLast(pool, "/backendaddresspools/")
-	balancer := find(st.opaques, above)
+	balancer := find(g.list, above)
 	if balancer == nil {
 		return []string{"203.0.113." + private[strings.LastIndexByte(private, '.')+1:]}
 	}
 	for _, f := range asList(dig(balancer.model, "properties", "frontendIPConfigurations")) {
-		if public := find(st.opaques, text(f, "properties", "publicIPAddress", "id")); public != nil {
+		if public := find(g.list, text(f, "properties", "publicIPAddress", "id")); public != nil {
 			all = append(all, public.address)
 		}
 	}

@@ -143,8 +143,8 @@ func (ss *scaleSet) emptiestFaultDomain(zone string, now time.Time) int {
 // address hands out private addresses of 10.0.0.0/8, none of them twice. Azure
 // keeps the first four of a subnet.
 func (s *Server) address() string {
-	n := s.addresses + 4
-	s.addresses++
+	n := s.store.addresses + 4
+	s.store.addresses++
 	network := 10
 	if s.Loopback {
 		network = 127

@@ -251,7 +251,7 @@ func putInstance(q *request) answer {
 		i.protection = *w.Properties.ProtectionPolicy
 	}
 	i.etag++
-	o := q.server.begin(i.set, q.now, operation{})
+	o := q.server.store.operations.begin(q.server.Seed, i.set, q.now, operation{})
 	return q.async(answer{status: http.StatusOK, body: i.wire(q.now, false)}, o)
 }
 
@@ -359,5 +359,5 @@ func (q *request) deleteByID(ss *scaleSet, ids []string) answer {
 		q.server.doom(&o, i, q.route.kind, q.now)
 	}
 	ss.etag++
-	return q.async(answer{status: http.StatusAccepted}, q.server.begin(ss, q.now, o))
+	return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.begin(q.server.Seed, ss, q.now, o))
 }

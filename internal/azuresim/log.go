@@ -43,9 +43,11 @@ type Request struct {
 // keptRequests bounds the log; counters are not bounded by it.
 const keptRequests = 10_000
 
+// requestLog is what was answered.
 type requestLog struct {
-	kept   []Request
-	counts map[string]int
+	kept     []Request // the latest, oldest first
+	counts   map[string]int
+	answered uint64 // numbers the generated request ids
 }
 
 func (l *requestLog) add(r Request) {

@@ -81,10 +81,10 @@ type part struct {
 }
 
 // partAt finds the resource that the path's is a part of; false: that is not there, or the path names no part.
-func (st *store) partAt(r route) (part, bool) {
+func (g *generic) partAt(r route) (part, bool) {
 	above, name := cutLast(r.scope, "/")
 	above, list := cutLast(above, "/")
-	of := find(st.opaques, above)
+	of := find(g.list, above)
 	if of == nil {
 		return part{}, false
 	}
@@ -152,13 +152,13 @@ func (q *request) putPart(p part, model map[string]any) answer {
 	return q.written(answer{status: status, body: p.wire(q)}, p.of)
 }
 
-func (q *request) deletePart(p part) answer {
+func (st *store) deletePart(r route, now time.Time, p part) answer {
 	at := p.index()
 	if at < 0 {
 		return answer{status: http.StatusNoContent}
 	}
-	if user := q.server.store.user(q.route.scope, q.now); user != "" && p.list == "subnets" {
-		return subnetInUse(q.route.scope, user).answer()
+	if user := st.user(r.scope, now); user != "" && p.list == "subnets" {
+		return subnetInUse(r.scope, user).answer()
 	}
 	p.set(slices.Delete(slices.Clone(p.items()), at, at+1))
 	return answer{status: http.StatusOK}
@@ -167,7 +167,7 @@ func (q *request) deletePart(p part) answer {
 // listParts lists the parts of a resource.
 func listParts(q *request) answer {
 	above, list := cutLast(q.http.URL.Path, "/")
-	of := find(q.server.store.opaques, above)
+	of := find(q.server.store.generic.list, above)
 	if of == nil {
 		return fail(http.StatusNotFound, "ResourceNotFound", "The Resource '%s' was not found.", above).answer()
 	}
@@ -187,7 +187,7 @@ func (q *request) refuseNetwork(kind, id string, model map[string]any) *problem 
 	if _, known := networkKinds[strings.ToLower(kind)]; !known {
 		return nil
 	}
-	if there := find(q.server.store.opaques, id); there != nil {
+	if there := find(q.server.store.generic.list, id); there != nil {
 		if p := q.checkETag(there.etag()); p != nil && strings.EqualFold(q.route.scope, id) {
 			return p
 		}
@@ -218,7 +218,7 @@ func (st *store) refuseRanges(now time.Time, kind, id string, model map[string]a
 		return nil
 	}
 	there := map[string][]string{}
-	if o := find(st.opaques, id); o != nil {
+	if o := find(st.generic.list, id); o != nil {
 		for _, item := range asList(dig(o.model, "properties", "subnets")) {
 			there[strings.ToLower(text(item, "name"))] = subnetPrefixes(item)
 		}
@@ -268,7 +268,7 @@ func partName(kind, list string) string {
 
 // takePublicAddress refuses a public address that is not there, or that another resource has.
 func (st *store) takePublicAddress(now time.Time, wanted, by string) *problem {
-	if find(st.opaques, wanted) == nil {
+	if find(st.generic.list, wanted) == nil {
 		return missingReference(wanted, by)
 	}
 	if user := st.user(wanted, now); user != "" && !within(user, by) {
@@ -318,7 +318,7 @@ func (st *store) user(id string, now time.Time) (found string) {
 			uses(profile, ss.id())
 		}
 	}
-	for _, o := range st.opaques {
+	for _, o := range st.generic.list {
 		if strings.EqualFold(o.path, id) || within(id, o.path) || !strings.HasPrefix(strings.ToLower(o.kind), "microsoft.network/") {
 			continue
 		}
@@ -468,9 +468,9 @@ func (o *opaque) etag() string {
 }
 
 // publicAddress gives a public address to a resource: of the blocks for documentation, each once as long as there are some.
-func (st *store) publicAddress(path string) string {
+func (g *generic) publicAddress(path string) string {
 	taken := map[string]bool{}
-	for _, o := range st.opaques {
+	for _, o := range g.list {
 		taken[o.address] = true
 	}
 	const each = 254

@@ -68,7 +68,7 @@ func ipConfiguration(subnet string) map[string]any {
 // addInterface puts an interface in the store and gives it addresses: those in
 // ips first, new ones for the rest. Its name must be free.
 func (s *Server) addInterface(r resource, model map[string]any, now time.Time, ips ...string) *networkInterface {
-	n := &networkInterface{resource: r, model: model, etag: 1, guid: guid(s.Seed, "nic", r.path(interfaceKind), s.writes), ips: ips}
+	n := &networkInterface{resource: r, model: model, etag: 1, guid: guid(s.Seed, "nic", r.path(interfaceKind), s.store.operations.started), ips: ips}
 	shelve(&s.store.interfaces, n)
 	s.addressInterface(n, now)
 	s.store.openGroup(r)
@@ -83,7 +83,7 @@ func (s *Server) addressInterface(n *networkInterface, now time.Time) {
 	}
 	n.ips = n.ips[:len(n.configurations())]
 	for at, c := range n.configurations() {
-		if p, known := s.store.subnetPrefix(s.Loopback, subnetOfConfiguration(c)); known { // an interface may move to another subnet
+		if p, known := s.store.generic.subnetPrefix(s.Loopback, subnetOfConfiguration(c)); known { // an interface may move to another subnet
 			if a, err := netip.ParseAddr(n.ips[at]); err != nil || !p.Contains(a) {
 				n.ips[at] = s.addressIn(subnetOfConfiguration(c), now)
 			}

@@ -99,7 +99,7 @@ func putInterface(q *request) answer {
 		n.etag++
 		q.server.addressInterface(n, q.now)
 	}
-	o := q.server.launch(interfaceKind, n.location, q.now, operation{single: true})
+	o := q.server.store.operations.launch(q.server.Seed, interfaceKind, n.location, q.now, operation{single: true})
 	return q.async(answer{status: status, body: n.wire()}, o)
 }
 
@@ -148,7 +148,7 @@ func deleteInterface(q *request) answer {
 		return p.answer()
 	}
 	q.server.store.interfaces = slices.DeleteFunc(q.server.store.interfaces, func(other *networkInterface) bool { return other == n })
-	return q.async(answer{status: http.StatusAccepted}, q.server.launch(interfaceKind, n.location, q.now, operation{single: true}))
+	return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.launch(q.server.Seed, interfaceKind, n.location, q.now, operation{single: true}))
 }
 
 // listSetInterfaces lists the interfaces of all uniform instances of a set.

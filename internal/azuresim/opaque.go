@@ -67,17 +67,17 @@ func (r route) opaqueType() string {
 	return namespace + "/" + kind
 }
 
-// opaque finds the resource in the path. Of a type that nobody has deployed the
+// at finds the resource in the path. Of a type that nobody has deployed the
 // server knows nothing at all.
-func (q *request) opaque() (*opaque, *problem) {
-	if o := find(q.server.store.opaques, q.route.scope); o != nil {
+func (g *generic) at(r route, path string) (*opaque, *problem) {
+	if o := find(g.list, r.scope); o != nil {
 		return o, nil
 	}
-	kind := q.route.opaqueType()
-	if ofNetwork(kind) || slices.ContainsFunc(q.server.store.opaques, func(o *opaque) bool { return strings.EqualFold(o.kind, kind) }) {
-		return nil, resourceNotFound(kind, q.route.name, q.route.group)
+	kind := r.opaqueType()
+	if ofNetwork(kind) || slices.ContainsFunc(g.list, func(o *opaque) bool { return strings.EqualFold(o.kind, kind) }) {
+		return nil, resourceNotFound(kind, r.name, r.group)
 	}
-	return nil, fail(http.StatusNotFound, "InvalidResourceType", "The resource type could not be found for path '%s'.", q.http.URL.Path)
+	return nil, fail(http.StatusNotFound, "InvalidResourceType", "The resource type could not be found for path '%s'.", path)
 }
 
 func (o *opaque) wire() map[string]any {
@@ -122,13 +122,19 @@ func cutLast(s, sep string) (before, after string) {
 	return s[:at], s[at+len(sep):]
 }
 
+// generic are the resources of which the server knows little more than what was written, those of the network and vaults among them.
+type generic struct {
+	list     []*opaque  // sorted by lower-case id
+	removals []*removal // in the order of their deletion
+}
+
 func getOpaque(q *request) answer {
-	o, p := q.opaque()
+	o, p := q.server.store.generic.at(q.route, q.http.URL.Path)
 	if who := q.server.store.identityAt(q.route, q.route.scope); p != nil && who != nil {
 		return answer{status: http.StatusOK, body: who.wire()}
 	}
 	if p != nil {
-		if part, ok := q.server.store.partAt(q.route); ok {
+		if part, ok := q.server.store.generic.partAt(q.route); ok {
 			if body := part.wire(q); body != nil {
 				return answer{status: http.StatusOK, body: body}
 			}
@@ -143,7 +149,7 @@ func getOpaque(q *request) answer {
 func listOpaque(q *request) answer {
 	scope, kind, _ := strings.Cut(q.http.URL.Path, "/providers/")
 	list := []map[string]any{}
-	for _, o := range q.server.store.opaques {
+	for _, o := range q.server.store.generic.list {
 		if strings.EqualFold(o.kind, kind) && within(o.path, scope) {
 			list = append(list, q.server.store.show(q.now, o))
 		}
@@ -161,17 +167,17 @@ func putOpaque(q *request) answer {
 	if model == nil {
 		return bad("InvalidRequestContent", "The request content was invalid: the body is empty.").answer()
 	}
-	if part, ok := q.server.store.partAt(q.route); ok {
+	if part, ok := q.server.store.generic.partAt(q.route); ok {
 		return q.putPart(part, model)
 	}
 	model = withoutOthers(q.route.opaqueType(), model)
-	o, p := q.opaque()
+	o, p := q.server.store.generic.at(q.route, q.http.URL.Path)
 	if p != nil && q.deployment == nil && !ofNetwork(q.route.opaqueType()) && !strings.EqualFold(q.route.opaqueType(), vaultKind) {
 		return fail(http.StatusNotFound, "InvalidResourceType",
 			"The resource type could not be found for path '%s'. The simulator has resources of this type only from deployments.", q.http.URL.Path).answer()
 	}
 	for _, refuse := range []func() *problem{
-		func() *problem { return q.server.store.refuseOpaque(q.route, q.now, model) },
+		func() *problem { return q.server.store.generic.refuse(q.route, q.now, model) },
 		func() *problem { return q.refuseNetwork(q.route.opaqueType(), q.route.scope, model) },
 	} {
 		if refusal := refuse(); refusal != nil {
@@ -186,18 +192,18 @@ func putOpaque(q *request) answer {
 		}
 		return q.written(answer{status: http.StatusOK, body: q.server.store.show(q.now, o)}, o)
 	}
-	if gone := q.server.store.removed(q.route.scope, q.now); gone != nil && isRecovery(model) {
-		q.server.store.restore(gone)
+	if gone := q.server.store.generic.removed(q.route.scope, q.now); gone != nil && isRecovery(model) {
+		q.server.store.generic.restore(gone)
 		return answer{status: http.StatusOK, body: gone.opaque.wire()}
 	}
 	o = &opaque{path: q.route.scope, kind: q.route.opaqueType(), name: q.route.name, model: model, created: q.now, version: 1}
 	if strings.EqualFold(o.kind, "Microsoft.Network/publicIPAddresses") {
-		o.address = q.server.store.publicAddress(o.path)
+		o.address = q.server.store.generic.publicAddress(o.path)
 	}
 	if strings.EqualFold(o.kind, identityKind) {
 		q.bear(o)
 	}
-	shelve(&q.server.store.opaques, o)
+	shelve(&q.server.store.generic.list, o)
 	return q.written(answer{status: http.StatusCreated, body: q.server.store.show(q.now, o)}, o)
 }
 
@@ -210,7 +216,7 @@ func (q *request) written(a answer, o *opaque) answer {
 	if g := find(q.server.store.groups, groupID(q.route.subscription, q.route.group)); location == "" && g != nil {
 		location = g.location
 	}
-	return q.async(a, q.server.launch(o.kind, location, q.now, operation{single: true}))
+	return q.async(a, q.server.store.operations.launch(q.server.Seed, o.kind, location, q.now, operation{single: true}))
 }
 
 // patchOpaque merges properties, and replaces tags as a whole.
@@ -219,7 +225,7 @@ func patchOpaque(q *request) answer {
 	if p := q.decode(&w); p != nil {
 		return p.answer()
 	}
-	o, p := q.opaque()
+	o, p := q.server.store.generic.at(q.route, q.http.URL.Path)
 	if p != nil {
 		return p.answer()
 	}
@@ -234,10 +240,10 @@ func patchOpaque(q *request) answer {
 
 // deleteOpaque takes what is below the resource with it, and the roles that are about it.
 func deleteOpaque(q *request) answer {
-	if part, ok := q.server.store.partAt(q.route); ok {
-		return q.deletePart(part)
+	if part, ok := q.server.store.generic.partAt(q.route); ok {
+		return q.server.store.deletePart(q.route, q.now, part)
 	}
-	gone, p := q.opaque()
+	gone, p := q.server.store.generic.at(q.route, q.http.URL.Path)
 	switch {
 	case p != nil && p.detail.Code == "InvalidResourceType":
 		return p.answer()
@@ -253,7 +259,7 @@ func deleteOpaque(q *request) answer {
 			return kind.inUse(gone.path, user).answer()
 		}
 	}
-	s.store.opaques = slices.DeleteFunc(s.store.opaques, func(o *opaque) bool {
+	s.store.generic.list = slices.DeleteFunc(s.store.generic.list, func(o *opaque) bool {
 		below := within(o.path, gone.path)
 		if below && o != gone {
 			parts = append(parts, o)
@@ -262,7 +268,7 @@ func deleteOpaque(q *request) answer {
 	})
 	s.store.rights.assignments = slices.DeleteFunc(s.store.rights.assignments, func(a *assignment) bool { return within(a.scope, gone.path) })
 	if strings.EqualFold(gone.kind, vaultKind) {
-		s.store.remove(gone, gone, parts, q.now)
+		s.store.generic.remove(gone, gone, parts, q.now)
 	}
 	return answer{status: http.StatusOK}
 }

@@ -28,34 +28,40 @@ type operation struct {
 	fate     fate          // what a fault makes of it
 }
 
+// operations are those that were begun, until they are forgotten.
+type operations struct {
+	byID    map[string]*operation
+	started uint64 // numbers the generated ids
+}
+
 // begin records an operation on a scale set, which decides the set's state.
-func (s *Server) begin(ss *scaleSet, now time.Time, o operation) *operation {
+func (ops *operations) begin(seed uint64, ss *scaleSet, now time.Time, o operation) *operation {
 	o.set = ss
-	begun := s.launch(setKind, ss.location, now, o)
+	begun := ops.launch(seed, setKind, ss.location, now, o)
 	ss.operations = append(ss.operations, begun)
 	return begun
 }
 
 // beginOn records an operation on one machine. Those of a uniform scale set are
 // operations on the set.
-func (s *Server) beginOn(i *instance, now time.Time, o operation) *operation {
+func (ops *operations) beginOn(seed uint64, i *instance, now time.Time, o operation) *operation {
 	if i.uniform() {
-		return s.begin(i.set, now, o)
+		return ops.begin(seed, i.set, now, o)
 	}
 	o.set, o.single = i.set, true
-	return s.launch(machineKind, i.location, now, o)
+	return ops.launch(seed, machineKind, i.location, now, o)
 }
 
 // launch records an operation on a resource of a type, in a location.
-func (s *Server) launch(kind, location string, now time.Time, o operation) *operation {
-	s.writes++
-	o.id, o.start = guid(s.Seed, "operation", s.writes), now
+func (ops *operations) launch(seed uint64, kind, location string, now time.Time, o operation) *operation {
+	ops.started++
+	o.id, o.start = guid(seed, "operation", ops.started), now
 	namespace, _, _ := strings.Cut(kind, "/")
 	o.home = namespace + "/locations/" + location
-	if s.store.operations == nil {
-		s.store.operations = map[string]*operation{}
+	if ops.byID == nil {
+		ops.byID = map[string]*operation{}
 	}
-	s.store.operations[o.id] = &o
+	ops.byID[o.id] = &o
 	return &o
 }
 
@@ -221,7 +227,7 @@ func (q *request) read(path string) answer {
 // getOperation answers both forms: the status document, and the Location of an
 // action, which is 202 until it ends.
 func getOperation(q *request) answer {
-	o := q.server.store.operations[strings.ToLower(q.route.operation)]
+	o := q.server.store.operations.byID[strings.ToLower(q.route.operation)]
 	if o == nil || o.fate.unknown || !strings.Contains(strings.ToLower(q.http.URL.Path), strings.ToLower("/providers/"+o.home+"/")) {
 		return fail(http.StatusNotFound, "NotFound", "The entity was not found.").answer()
 	}

@@ -18,7 +18,7 @@ func (q *request) preflight(d *deployment) *problem {
 		if err != nil {
 			return bad("InvalidTemplate", "%v", err)
 		}
-		sub, p := q.server.subrequest(d, http.MethodPut, t.resource.ID, t.resource.APIVersion, body, q.now)
+		sub, p := d.subrequest(q.server, http.MethodPut, t.resource.ID, t.resource.APIVersion, body, q.now)
 		if p == nil {
 			p = sub.checkVersion()
 		}

@@ -36,7 +36,7 @@ func (s *Server) resize(ss *scaleSet, n int, kind string, now time.Time) (*opera
 	for _, i := range ss.victims(len(live)-n, now) {
 		s.doom(&o, i, kind, now)
 	}
-	return s.begin(ss, now, o), nil
+	return s.store.operations.begin(s.Seed, ss, now, o), nil
 }
 
 // doom starts the deletion of an instance as part of an operation.

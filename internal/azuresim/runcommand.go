@@ -72,10 +72,10 @@ func (q *request) runCommand(i *instance) answer {
 		o.until = q.now.Add(agentPatience)
 		o.errors = []errorDetail{{Code: "VMAgentStatusCommunicationError", Message: "VM '" + i.name() +
 			"' has not reported status for VM agent or extensions. Verify that the OS is up and healthy, the VM has a running VM agent, and that it can establish outbound connections to Azure storage."}}
-		return q.async(answer{status: http.StatusAccepted}, s.launch(machineKind, i.location, q.now, o))
+		return q.async(answer{status: http.StatusAccepted}, s.store.operations.launch(s.Seed, machineKind, i.location, q.now, o))
 	}
 	o.command = &command{vmID: i.vmID}
-	begun := s.launch(machineKind, i.location, q.now, o)
+	begun := s.store.operations.launch(s.Seed, machineKind, i.location, q.now, o)
 	id := i.id()
 	s.scripts.Go(func() { s.run(begun, id, w.Script) })
 	return q.async(answer{status: http.StatusAccepted}, begun)
@@ -83,7 +83,7 @@ func (q *request) runCommand(i *instance) answer {
 
 // commanded reports whether a script runs in a machine.
 func (st *store) commanded(i *instance) bool {
-	for _, o := range st.operations {
+	for _, o := range st.operations.byID {
 		if o.command != nil && o.command.vmID == i.vmID && o.command.ended.IsZero() {
 			return true
 		}

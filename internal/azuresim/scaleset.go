@@ -100,7 +100,7 @@ func (s *Server) AddScaleSet(d ScaleSet) error {
 		traits:   traits{d.VCPUs, d.Family, d.MaxDataDisks},
 		reuseIDs: d.ReuseIDs, created: now,
 	}
-	if err := s.insert(ss); err != nil {
+	if err := s.store.insert(s.Seed, ss); err != nil {
 		return err
 	}
 	for range d.Capacity {
@@ -110,12 +110,12 @@ func (s *Server) AddScaleSet(d ScaleSet) error {
 	return nil
 }
 
-func (s *Server) insert(ss *scaleSet) error {
-	if !shelve(&s.store.sets, ss) {
+func (st *store) insert(seed uint64, ss *scaleSet) error {
+	if !shelve(&st.sets, ss) {
 		return fmt.Errorf("add scale set %q: it exists already", ss.id())
 	}
-	s.store.openGroup(ss.resource)
-	ss.uniqueID = guid(s.Seed, "scale set", ss.id())
+	st.openGroup(ss.resource)
+	ss.uniqueID = guid(seed, "scale set", ss.id())
 	return nil
 }
 

@@ -208,7 +208,7 @@ func (q *request) create(w write) answer {
 	if w.SKU != nil && w.SKU.Name != nil {
 		ss.traits = q.server.store.traits(*w.SKU.Name)
 	}
-	if err := q.server.insert(ss); err != nil {
+	if err := q.server.store.insert(q.server.Seed, ss); err != nil {
 		return fail(http.StatusConflict, "Conflict", "%v", err).answer()
 	}
 	a := q.apply(ss, w, func() {})
@@ -331,7 +331,7 @@ func deleteScaleSet(q *request) answer {
 	if p != nil {
 		return answer{status: http.StatusNoContent}
 	}
-	return q.async(answer{status: http.StatusAccepted}, q.server.begin(ss, q.now, q.server.demolish(ss, q.route.kind, q.now)))
+	return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.begin(q.server.Seed, ss, q.now, q.server.demolish(ss, q.route.kind, q.now)))
 }
 
 // demolish is the operation that deletes a scale set with its instances, asked for by a request of that kind.

@@ -13,18 +13,18 @@ type store struct {
 	available   []*availabilitySet
 	interfaces  []*networkInterface // stand-alone ones: those of uniform instances follow from the instances
 	disks       []*disk
-	opaques     []*opaque        // sorted by lower-case id
-	removals    []*removal       // of opaques, in the order of their deletion
+	generic     generic
 	groups      []*resourceGroup // sorted by lower-case id
 	empty       []string         // subscriptions that are there also without a group
 	deployments []*deployment    // sorted by lower-case id
 	principals  directory
 	rights      rights
-	events      []*event              // in the order of their announcement, past ones too: documents count them
-	listening   map[string]listening  // by vmId
-	skus        catalogue             // that were added; they come before the built-in ones
-	autoscale   []*autoscaleSetting   // sorted by lower-case id
-	operations  map[string]*operation // by id
+	events      []*event             // in the order of their announcement, past ones too: documents count them
+	listening   map[string]listening // by vmId
+	skus        catalogue            // that were added; they come before the built-in ones
+	autoscale   []*autoscaleSetting  // sorted by lower-case id
+	operations  operations
+	addresses   uint32 // private ones handed out so far
 }
 
 // clone is a copy of the store that no change of the original reaches. The two
@@ -38,8 +38,8 @@ func (s *store) clone() store {
 	to.available = each(s.available, c.availabilitySet)
 	to.interfaces = each(s.interfaces, c.networkInterface)
 	to.disks = each(s.disks, c.disk)
-	to.opaques = each(s.opaques, c.opaque)
-	to.removals = each(s.removals, c.removal)
+	to.generic.list = each(s.generic.list, c.opaque)
+	to.generic.removals = each(s.generic.removals, c.removal)
 	to.groups = each(s.groups, c.resourceGroup)
 	to.empty = slices.Clone(s.empty)
 	to.deployments = each(s.deployments, c.deployment)
@@ -52,9 +52,9 @@ func (s *store) clone() store {
 	to.listening = maps.Clone(s.listening)
 	to.skus = slices.Clone(s.skus)
 	to.autoscale = each(s.autoscale, c.autoscaleSetting)
-	to.operations = maps.Clone(s.operations)
-	for id, o := range to.operations {
-		to.operations[id] = c.operation(o)
+	to.operations.byID = maps.Clone(s.operations.byID)
+	for id, o := range to.operations.byID {
+		to.operations.byID[id] = c.operation(o)
 	}
 	return to
 }

@@ -32,7 +32,7 @@ func everything() *store {
 	first := &step{resource: &template.Resource{}, op: o, nested: &deployment{caller: p}, refusal: &wrong}
 	return &store{
 		sets: []*scaleSet{ss}, machines: []*instance{i}, interfaces: []*networkInterface{n}, disks: []*disk{d},
-		available: []*availabilitySet{{model: object()}}, opaques: []*opaque{{model: object()}}, removals: []*removal{{opaque: &opaque{model: object()}, parts: []*opaque{{model: object()}}}}, groups: []*resourceGroup{{tags: object()}}, empty: []string{"x"},
+		available: []*availabilitySet{{model: object()}}, generic: generic{list: []*opaque{{model: object()}}, removals: []*removal{{opaque: &opaque{model: object()}, parts: []*opaque{{model: object()}}}}}, groups: []*resourceGroup{{tags: object()}}, empty: []string{"x"},
 		deployments: []*deployment{{
 			content:   deploymentProperties{Template: []byte("1"), Parameters: []byte("1"), TemplateLink: []byte("1"), ParametersLink: []byte("1")},
 			evaluated: &template.Deployment{}, steps: []*step{first, {waits: []*step{first}}}, caller: p,
@@ -43,7 +43,7 @@ func everything() *store {
 			governed: map[string]bool{"x": true}, locks: []*lock{{}},
 		},
 		events: []*event{{machine: i}}, listening: map[string]listening{"x": {}}, skus: []*SKU{{}},
-		autoscale: []*autoscaleSetting{{model: object()}}, operations: map[string]*operation{"x": o},
+		autoscale: []*autoscaleSetting{{model: object()}}, operations: operations{byID: map[string]*operation{"x": o}},
 	}
 }
 

@@ -98,7 +98,7 @@ func putMachine(q *request) answer {
 	s.await(i, q.now)
 	s.strikeNewborn(i, q.route.kind, q.now)
 	s.allot(i, q.now)
-	o := s.beginOn(i, q.now, operation{creates: []*instance{i}})
+	o := s.store.operations.beginOn(s.Seed, i, q.now, operation{creates: []*instance{i}})
 	return q.async(answer{status: http.StatusCreated, body: q.server.store.showMachine(q.server.Seed, q.server.TenantID, q.now, i, false)}, o)
 }
 
@@ -290,14 +290,14 @@ func (q *request) updateMachine(i *instance, w machineWrite) answer {
 		q.retry(i)
 		o.creates = []*instance{i}
 	}
-	return q.async(answer{status: http.StatusOK, body: q.server.store.showMachine(q.server.Seed, q.server.TenantID, q.now, i, false)}, q.server.beginOn(i, q.now, o))
+	return q.async(answer{status: http.StatusOK, body: q.server.store.showMachine(q.server.Seed, q.server.TenantID, q.now, i, false)}, q.server.store.operations.beginOn(q.server.Seed, i, q.now, o))
 }
 
 // retry has Azure try once more to provision a machine that has failed, as it does when the machine is written again. What was said of its first
 // failure stays said.
 func (q *request) retry(i *instance) {
 	s := q.server
-	for _, o := range s.store.operations {
+	for _, o := range s.store.operations.byID {
 		if slices.Contains(o.creates, i) && o.ended(q.now) {
 			o.fate = fate{at: o.end(), failure: o.failure(q.now)}
 		}

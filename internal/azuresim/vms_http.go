@@ -52,7 +52,7 @@ func (q *request) concerns() string {
 	s := q.server
 	switch _, kind, _ := strings.Cut(q.route.kind, " "); {
 	case q.route.operation != "" && !strings.HasPrefix(kind, "deployments"):
-		if o := s.store.operations[strings.ToLower(q.route.operation)]; o != nil && o.set != nil {
+		if o := s.store.operations.byID[strings.ToLower(q.route.operation)]; o != nil && o.set != nil {
 			return o.set.name
 		}
 	case q.route.kind == "LIST "+machinesType:
@@ -161,7 +161,7 @@ func deleteMachine(q *request) answer {
 		return answer{status: http.StatusNoContent}
 	}
 	if i.deleting(q.now) {
-		return q.async(answer{status: http.StatusAccepted}, q.server.beginOn(i, q.now, operation{doomed: []*instance{i}}))
+		return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.beginOn(q.server.Seed, i, q.now, operation{doomed: []*instance{i}}))
 	}
 	if strings.EqualFold(q.query.Get("forceDeletion"), "true") {
 		i.deathTime /= 2
@@ -171,7 +171,7 @@ func deleteMachine(q *request) answer {
 	if i.set != nil {
 		i.set.etag++
 	}
-	return q.async(answer{status: http.StatusAccepted}, q.server.beginOn(i, q.now, o))
+	return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.beginOn(q.server.Seed, i, q.now, o))
 }
 
 // postMachine runs an action on a virtual machine.
@@ -204,5 +204,5 @@ func (q *request) act(i *instance) answer {
 	}
 	var o operation
 	q.server.turn(&o, i, q.route.verb, q.route.kind, q.now)
-	return q.async(answer{status: http.StatusAccepted}, q.server.beginOn(i, q.now, o))
+	return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.beginOn(q.server.Seed, i, q.now, o))
 }
