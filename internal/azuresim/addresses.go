@@ -87,12 +87,12 @@ func (st *store) takenIn(subnet string, now time.Time) map[string]string {
 }
 
 // addressIn is an address for a machine in a subnet; "" when the subnet is full.
-func (s *Server) addressIn(subnet string, now time.Time) string {
-	p, known := s.store.generic.subnetPrefix(s.Loopback, subnet)
+func (nw network) addressIn(subnet string, now time.Time) string {
+	p, known := nw.store.generic.subnetPrefix(nw.loopback, subnet)
 	if !known {
-		return s.address()
+		return nw.nextAddress()
 	}
-	taken := s.store.takenIn(subnet, now)
+	taken := nw.store.takenIn(subnet, now)
 	_, last := span(p)
 	for a := p.Addr(); a.Less(last); a = a.Next() {
 		if taken[a.String()] == "" && !isReserved(p, a) {
@@ -127,14 +127,14 @@ func (g *generic) publicAddressOf(i *instance) string {
 }
 
 // checkAddress refuses a static address that is not in its subnet, or that Azure or somebody else has. The owner is an interface.
-func (st *store) checkAddress(loopback bool, configuration map[string]any, owner string, now time.Time) *problem {
+func (nw network) checkAddress(configuration map[string]any, owner string, now time.Time) *problem {
 	ip, subnet := text(configuration, "properties", "privateIPAddress"), subnetOfConfiguration(configuration)
-	p, known := st.generic.subnetPrefix(loopback, subnet)
+	p, known := nw.store.generic.subnetPrefix(nw.loopback, subnet)
 	if !known || ip == "" || !strings.EqualFold(text(configuration, "properties", "privateIPAllocationMethod"), "Static") {
 		return nil
 	}
 	a, err := netip.ParseAddr(ip)
-	switch by := st.takenIn(subnet, now)[ip]; {
+	switch by := nw.store.takenIn(subnet, now)[ip]; {
 	case err != nil:
 		return bad("InvalidIPAddressFormat", "IP address %s is not valid.", ip)
 	case !p.Contains(a):

@@ -23,10 +23,22 @@ func (s *Server) FillZones(zones ...string) {
 	s.fullZones = slices.Clone(zones)
 }
 
+// capacity is what Azure has room for, and what it grants a subscription.
+type capacity struct {
+	store     *store
+	fullZones []string
+	spot      map[SpotPlace]int // Server.SpotCapacity
+	quota     map[string]int    // Server.Quota
+}
+
+func (s *Server) capacity() capacity {
+	return capacity{&s.store, s.fullZones, s.SpotCapacity, s.Quota}
+}
+
 // zoneFor is where the next instance of the set goes: the zone with the fewest
 // live ones, the first of several.
-func (s *Server) zoneFor(ss *scaleSet, now time.Time) string {
-	full := func(zone string) bool { return slices.Contains(s.fullZones, zone) }
+func (cp capacity) zoneFor(ss *scaleSet, now time.Time) string {
+	full := func(zone string) bool { return slices.Contains(cp.fullZones, zone) }
 	open := slices.DeleteFunc(slices.Clone(ss.zones()), full)
 	if strict, _ := dig(ss.model, "properties", "zoneBalance").(bool); strict || len(open) == 0 {
 		open = ss.zones()
@@ -36,8 +48,8 @@ func (s *Server) zoneFor(ss *scaleSet, now time.Time) string {
 
 // zoneShortage is the error of a machine in a zone without room, nil where there
 // is some.
-func (s *Server) zoneShortage(i *instance) *errorDetail {
-	if !slices.Contains(s.fullZones, i.zone) {
+func (cp capacity) zoneShortage(i *instance) *errorDetail {
+	if !slices.Contains(cp.fullZones, i.zone) {
 		return nil
 	}
 	return &errorDetail{Code: "ZonalAllocationFailed", Message: usualMessage("ZonalAllocationFailed"), Target: i.instanceID()}
@@ -48,16 +60,16 @@ const allocationTime = 5 * time.Second
 
 // allot finds room and an address for a new machine. Where there is none, the
 // machine is listed, and fails.
-func (s *Server) allot(i *instance, now time.Time) {
+func (c compute) allot(i *instance, now time.Time) {
 	failure := i.underpriced()
 	if failure == nil {
-		failure = s.spotShortage(i, now)
+		failure = c.capacity.spotShortage(i, now)
 	}
 	if failure == nil {
-		failure = s.zoneShortage(i)
+		failure = c.capacity.zoneShortage(i)
 	}
 	unplugged := !i.uniform() && len(i.nics) == 0
-	if failure == nil && (unplugged || i.uniform() && s.store.freeAddresses(s.SubnetAddresses, s.Loopback, i.set.subnet(), now) < 0) {
+	if failure == nil && (unplugged || i.uniform() && c.network.freeAddresses(i.set.subnet(), now) < 0) {
 		failure = &errorDetail{Code: "SubnetIsFull", Message: subnetIsFull(i.set.subnet()).detail.Message, Target: i.instanceID()}
 	}
 	if failure != nil {
@@ -86,12 +98,12 @@ func (i *instance) underpriced() *errorDetail {
 
 // spotShortage is the error of a spot machine that Azure has no room for, nil
 // when it has.
-func (s *Server) spotShortage(i *instance, now time.Time) *errorDetail {
-	room, limited := s.SpotCapacity[SpotPlace{i.size, i.zone}]
+func (cp capacity) spotShortage(i *instance, now time.Time) *errorDetail {
+	room, limited := cp.spot[SpotPlace{i.size, i.zone}]
 	if !limited || !i.spot() {
 		return nil
 	}
-	for other := range s.store.everyInstance() {
+	for other := range cp.store.everyInstance() {
 		if other != i && other.spot() && other.size == i.size && other.zone == i.zone && other.allocated(now) {
 			room--
 		}
@@ -112,7 +124,7 @@ func (i *instance) allocated(now time.Time) bool {
 }
 
 // checkSpot refuses instances of a scale set for which no zone has room at all.
-func (s *Server) checkSpot(ss *scaleSet, more int) *problem {
+func (cp capacity) checkSpot(ss *scaleSet, more int) *problem {
 	if more <= 0 || !ss.spot() {
 		return nil
 	}
@@ -121,7 +133,7 @@ func (s *Server) checkSpot(ss *scaleSet, more int) *problem {
 		zones = []string{""}
 	}
 	for _, z := range zones {
-		if room, limited := s.SpotCapacity[SpotPlace{ss.size(), z}]; !limited || room > 0 {
+		if room, limited := cp.spot[SpotPlace{ss.size(), z}]; !limited || room > 0 {
 			return nil
 		}
 	}
@@ -132,22 +144,22 @@ func (s *Server) checkSpot(ss *scaleSet, more int) *problem {
 
 // freeAddresses is what a subnet has left, below zero when more machines want
 // one than there are; a subnet without a limit has plenty.
-func (st *store) freeAddresses(limits map[string]int, loopback bool, subnet string, now time.Time) int {
-	free, limited := limits[strings.ToLower(subnet)]
-	if p, known := st.generic.subnetPrefix(loopback, subnet); known && (!limited || free > room(p)) {
+func (nw network) freeAddresses(subnet string, now time.Time) int {
+	free, limited := nw.limits[strings.ToLower(subnet)]
+	if p, known := nw.store.generic.subnetPrefix(nw.loopback, subnet); known && (!limited || free > room(p)) {
 		free, limited = room(p), true
 	}
 	if !limited {
 		return 1 << 20
 	}
-	for _, n := range st.interfaces {
+	for _, n := range nw.store.interfaces {
 		for _, c := range n.configurations() {
 			if strings.EqualFold(subnetOfConfiguration(c), subnet) {
 				free--
 			}
 		}
 	}
-	for _, ss := range st.sets {
+	for _, ss := range nw.store.sets {
 		if ss.flexible() || !strings.EqualFold(ss.subnet(), subnet) {
 			continue
 		}

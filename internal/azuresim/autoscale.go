@@ -111,7 +111,7 @@ func (s *Server) AutoscaleStep(set, metric string, value float64) (capacity int,
 	s.sweep(now)
 	s.remember(now)
 	err = s.store.onSet(set, func(ss *scaleSet) error {
-		err := s.autoscaleStep(ss, metric, value, now)
+		err := s.compute().autoscale(ss, metric, value, now)
 		capacity = len(ss.live(now))
 		return err
 	})
@@ -121,13 +121,13 @@ func (s *Server) AutoscaleStep(set, metric string, value float64) (capacity int,
 	return capacity, nil
 }
 
-func (s *Server) autoscaleStep(ss *scaleSet, metric string, value float64, now time.Time) error {
+func (c compute) autoscale(ss *scaleSet, metric string, value float64, now time.Time) error {
 	capacity := len(ss.live(now))
-	n, ok := s.store.autoscaled(ss, capacity, metric, value)
+	n, ok := c.store.autoscaled(ss, capacity, metric, value)
 	if !ok || n == capacity {
 		return nil
 	}
-	if _, p := s.resize(ss, n, "", now); p != nil {
+	if _, p := c.resize(ss, n, "", now); p != nil {
 		return fmt.Errorf("%s: %s", p.detail.Code, p.detail.Message)
 	}
 	return nil

@@ -316,7 +316,7 @@ func (s *Server) discard(now time.Time) {
 	}
 	left := func(i *instance) bool {
 		if i.gone(now) {
-			s.bury(i)
+			s.disks().bury(i)
 		}
 		return i.gone(now)
 	}

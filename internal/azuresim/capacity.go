@@ -82,7 +82,7 @@ const vanish = time.Minute
 
 // overprovision starts more instances than a growth needs, if the set's model
 // says so. They vanish when those that are needed are up.
-func (s *Server) overprovision(ss *scaleSet, needed []*instance, now time.Time) {
+func (c compute) overprovision(ss *scaleSet, needed []*instance, now time.Time) {
 	if on, _ := dig(ss.model, "properties", "overprovision").(bool); !on || ss.flexible() || len(needed) == 0 {
 		return
 	}
@@ -91,7 +91,7 @@ func (s *Server) overprovision(ss *scaleSet, needed []*instance, now time.Time) 
 		last = later(last, i.settledAt())
 	}
 	for range int(math.Ceil(overprovisioned * float64(len(needed)))) {
-		i := s.birth(ss, now)
+		i := c.birth(ss, now)
 		i.extra = true
 		i.kill(last.Add(vanish))
 	}

@@ -83,10 +83,18 @@ func guid(seed uint64, key ...any) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-func (s *Server) bootTime(instance string) time.Duration {
-	return s.Boot.or(Lognormal(150*time.Second, 0.25)).draw(random(s.Seed, "boot", instance))
+// delays are how long machines take, each by its own draw.
+type delays struct {
+	seed         uint64
+	boot, delete Distribution
 }
 
-func (s *Server) deleteTime(instance string) time.Duration {
-	return s.Delete.or(Lognormal(45*time.Second, 0.25)).draw(random(s.Seed, "delete", instance))
+func (s *Server) delays() delays { return delays{s.Seed, s.Boot, s.Delete} }
+
+func (d delays) ofBoot(instance string) time.Duration {
+	return d.boot.or(Lognormal(150*time.Second, 0.25)).draw(random(d.seed, "boot", instance))
+}
+
+func (d delays) ofDelete(instance string) time.Duration {
+	return d.delete.or(Lognormal(45*time.Second, 0.25)).draw(random(d.seed, "delete", instance))
 }

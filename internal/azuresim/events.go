@@ -71,6 +71,15 @@ func (e *event) end() time.Time {
 	return e.start().Add(e.machine.deathTime)
 }
 
+// events announces events to machines, and has them do what they say.
+type events struct {
+	store  *store
+	seed   uint64
+	delays delays
+}
+
+func (s *Server) events() events { return events{&s.store, s.Seed, s.delays()} }
+
 // Schedule announces an event to a machine, by resource id or name, and carries
 // it out after a notice; a negative notice is the usual one of its kind, and zero
 // none at all, as when hardware fails. It returns the event's id. A Preempt is for
@@ -82,7 +91,7 @@ func (s *Server) Schedule(vm string, kind EventKind, notice time.Duration) (id s
 	s.sweep(now)
 	s.remember(now)
 	err = s.store.onInstance(vm, now, func(i *instance) error {
-		e, err := s.forewarn(i, kind, notice, now)
+		e, err := s.events().forewarn(i, kind, notice, now)
 		if err == nil {
 			id = e.id
 		}
@@ -119,7 +128,7 @@ func (s *Server) Announcements() []Announcement {
 }
 
 // forewarn announces an event of the platform.
-func (s *Server) forewarn(i *instance, kind EventKind, notice time.Duration, now time.Time) (*event, error) {
+func (es events) forewarn(i *instance, kind EventKind, notice time.Duration, now time.Time) (*event, error) {
 	usual, ok := eventKinds[kind]
 	switch {
 	case !ok:
@@ -131,7 +140,7 @@ func (s *Server) forewarn(i *instance, kind EventKind, notice time.Duration, now
 	case notice < 0:
 		notice = usual.notice
 	}
-	return s.announce(i, kind, "Platform", notice, now), nil
+	return es.announce(i, kind, "Platform", notice, now), nil
 }
 
 // Withdraw takes back an event that has not started: it leaves the document, and
@@ -151,63 +160,63 @@ func (s *Server) Withdraw(id string) error {
 		return fmt.Errorf("withdraw event %q: somebody deleted the machine", id)
 	}
 	s.remember(now)
-	s.withdraw(s.store.events[n], now)
+	s.events().withdraw(s.store.events[n], now)
 	return nil
 }
 
 // pending reports whether an event has neither started nor been withdrawn.
 func (e *event) pending(now time.Time) bool { return !reached(e.start(), now) && e.withdrawn.IsZero() }
 
-func (s *Server) withdraw(e *event, now time.Time) {
+func (es events) withdraw(e *event, now time.Time) {
 	e.withdrawn = now
 	if i := e.machine; !i.deleting(now) { // somebody may have deleted it meanwhile
 		i.power, i.deleteAt, i.goneAt = e.before, time.Time{}, time.Time{}
 	}
-	s.release(e.machine, now)
+	es.release(e.machine, now)
 }
 
 // agree starts an event before its time, or as soon as it may.
-func (s *Server) agree(e *event, now time.Time) {
+func (es events) agree(e *event, now time.Time) {
 	if e.agreed = true; e.kind == Terminate {
-		s.release(e.machine, now)
+		es.release(e.machine, now)
 		return
 	}
 	e.acknowledged = now
-	s.carryOut(e)
+	es.carryOut(e)
 }
 
 // release starts the Terminate events of a machine's group that were agreed to.
 // One that was announced before, and that nobody has agreed to, holds up those
 // behind it until it starts at its own time.
-func (s *Server) release(i *instance, now time.Time) {
+func (es events) release(i *instance, now time.Time) {
 	at := now
-	for _, e := range s.store.events {
+	for _, e := range es.store.events {
 		switch {
 		case e.kind != Terminate || !i.sees(e.machine) || !e.pending(now):
 		case !e.agreed:
 			at = later(at, e.notBefore)
 		case at.Before(e.start()):
 			e.acknowledged = at
-			s.carryOut(e)
+			es.carryOut(e)
 		}
 	}
 }
 
 // announce tells a machine of an event, and schedules what it does.
-func (s *Server) announce(i *instance, kind EventKind, source string, notice time.Duration, now time.Time) *event {
+func (es events) announce(i *instance, kind EventKind, source string, notice time.Duration, now time.Time) *event {
 	e := &event{
-		id: guid(s.Seed, "event", i.vmID, now.UnixNano(), len(s.store.events)), kind: kind, source: source, machine: i,
+		id: guid(es.seed, "event", i.vmID, now.UnixNano(), len(es.store.events)), kind: kind, source: source, machine: i,
 		announced: now, notBefore: now.Add(notice), before: i.power,
 	}
-	s.store.events = append(s.store.events, e)
+	es.store.events = append(es.store.events, e)
 	if source == "Platform" {
-		s.carryOut(e)
+		es.carryOut(e)
 	}
 	return e
 }
 
 // carryOut schedules what an event does to its machine.
-func (s *Server) carryOut(e *event) {
+func (es events) carryOut(e *event) {
 	i, at := e.machine, e.start()
 	switch e.kind {
 	case Preempt:
@@ -223,7 +232,7 @@ func (s *Server) carryOut(e *event) {
 		}
 		i.kill(at)
 	case Reboot, Redeploy:
-		boot := s.bootTime(i.vmID + "@" + strconv.FormatInt(at.UnixNano(), 10))
+		boot := es.delays.ofBoot(i.vmID + "@" + strconv.FormatInt(at.UnixNano(), 10))
 		i.power = power{during: "starting", after: "running", since: at, until: at.Add(boot)}
 	}
 }

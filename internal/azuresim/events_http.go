@@ -114,7 +114,7 @@ func (q *request) acknowledge(c computer) answer {
 	}
 	for _, e := range agreed {
 		if !reached(e.start(), q.now) {
-			q.server.agree(e, q.now)
+			q.server.events().agree(e, q.now)
 		}
 	}
 	return answer{status: http.StatusOK}

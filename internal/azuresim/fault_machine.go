@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// strikeMachine is the fault that strikes a machine on its way in or out; the zero Fault when
+// strike is the fault that strikes a machine on its way in or out; the zero Fault when
 // none does.
-func (s *Server) strikeMachine(i *instance, kind string, deleted bool, now time.Time) Fault {
-	if f := s.faults.strike(occasion{kind: kind, set: i.groupName(), resource: i.id(), machine: true, deleted: deleted}, s.Seed, now); f != nil {
+func (c compute) strike(i *instance, kind string, deleted bool, now time.Time) Fault {
+	if f := c.faults.strike(occasion{kind: kind, set: i.groupName(), resource: i.id(), machine: true, deleted: deleted}, c.seed, now); f != nil {
 		return f.Fault
 	}
 	return Fault{}
 }
 
 // strikeNewborn applies the machine fault, if any, that strikes a new instance.
-func (s *Server) strikeNewborn(i *instance, kind string, now time.Time) {
-	f := s.strikeMachine(i, kind, false, now)
+func (c compute) strikeNewborn(i *instance, kind string, now time.Time) {
+	f := c.strike(i, kind, false, now)
 	i.neverJoins, i.consoleLog, i.extensionError = f.NeverJoins, f.Console, f.Extension
 	i.called, i.ip = either(f.ComputerName, i.called), either(f.Address, i.ip)
 	if f.ReuseID && i.uniform() {
@@ -39,8 +39,8 @@ func (s *Server) strikeNewborn(i *instance, kind string, now time.Time) {
 
 // strikeDoomed applies the machine fault, if any, that strikes an instance whose
 // deletion has begun. It reports whether the instance is spared in silence.
-func (s *Server) strikeDoomed(i *instance, kind string) (spared bool) {
-	f := s.strikeMachine(i, kind, true, i.deleteAt)
+func (c compute) strikeDoomed(i *instance, kind string) (spared bool) {
+	f := c.strike(i, kind, true, i.deleteAt)
 	switch {
 	case f.MachineError != "":
 		i.goneAt, i.deleteFailAt, i.deleteFailure = time.Time{}, i.deleteAt.Add(f.delay()), f.detail(i)

@@ -23,7 +23,7 @@ func actSetCapacity(s *Server, a Act, now time.Time) error {
 		if a.Capacity < 0 || a.Capacity > maxCapacity {
 			return fmt.Errorf("%d is not in 0..%d", a.Capacity, maxCapacity)
 		}
-		if _, p := s.resize(ss, a.Capacity, "", now); p != nil {
+		if _, p := s.compute().resize(ss, a.Capacity, "", now); p != nil {
 			return fmt.Errorf("%s: %s", p.detail.Code, p.detail.Message)
 		}
 		return nil
@@ -83,7 +83,7 @@ func actDelete(s *Server, a Act, now time.Time) error {
 			return nil // it is on its way out already
 		}
 		var o operation
-		s.doom(&o, i, "", now)
+		s.compute().doom(&o, i, "", now)
 		s.store.operations.beginOn(s.Seed, i, now, o)
 		return nil
 	})
@@ -96,7 +96,7 @@ func (s *Server) DeleteScaleSet(set string) error {
 
 func actDeleteSet(s *Server, a Act, now time.Time) error {
 	return s.store.onSet(a.Target, func(ss *scaleSet) error {
-		s.store.operations.begin(s.Seed, ss, now, s.demolish(ss, "POST virtualMachineScaleSets/delete", now)) // what strikes deletions of machines strikes it
+		s.store.operations.begin(s.Seed, ss, now, s.compute().demolish(ss, "POST virtualMachineScaleSets/delete", now)) // what strikes deletions of machines strikes it
 		return nil
 	})
 }
@@ -115,11 +115,11 @@ func (s *Server) Start(vm string) error {
 func actTurn(verb string) func(*Server, Act, time.Time) error {
 	return func(s *Server, a Act, now time.Time) error {
 		return s.store.onInstance(a.Target, now, func(i *instance) error {
-			if p := s.checkStart([]*instance{i}, verb, now); p != nil {
+			if p := s.capacity().checkStart([]*instance{i}, verb, now); p != nil {
 				return fmt.Errorf("%s: %s", p.detail.Code, p.detail.Message)
 			}
 			var o operation
-			s.turn(&o, i, verb, "", now)
+			s.compute().turn(&o, i, verb, "", now)
 			s.store.operations.beginOn(s.Seed, i, now, o)
 			return nil
 		})
@@ -137,7 +137,7 @@ func actEvict(s *Server, a Act, now time.Time) error {
 		if !i.spot() {
 			return fmt.Errorf("machine %s is not spot", i.name())
 		}
-		s.evict(i, a.Notice, now)
+		s.events().evict(i, a.Notice, now)
 		return nil
 	})
 }
@@ -211,7 +211,7 @@ func actSchedule(s *Server, a Act, now time.Time) error {
 		a.Notice = -1
 	}
 	return s.store.onInstance(a.Target, now, func(i *instance) error {
-		_, err := s.forewarn(i, a.Event, a.Notice, now)
+		_, err := s.events().forewarn(i, a.Event, a.Notice, now)
 		return err
 	})
 }
@@ -222,7 +222,7 @@ func actWithdraw(s *Server, a Act, now time.Time) error {
 		for _, e := range s.store.events {
 			if e.machine == i && e.source == "Platform" && e.pending(now) {
 				found = true
-				s.withdraw(e, now)
+				s.events().withdraw(e, now)
 			}
 		}
 		if !found {
@@ -233,7 +233,9 @@ func actWithdraw(s *Server, a Act, now time.Time) error {
 }
 
 func actAutoscale(s *Server, a Act, now time.Time) error {
-	return s.store.onSet(a.Target, func(ss *scaleSet) error { return s.autoscaleStep(ss, either(a.Metric, "Percentage CPU"), a.Value, now) })
+	return s.store.onSet(a.Target, func(ss *scaleSet) error {
+		return s.compute().autoscale(ss, either(a.Metric, "Percentage CPU"), a.Value, now)
+	})
 }
 
 func actRemoveRoles(s *Server, a Act, now time.Time) error {

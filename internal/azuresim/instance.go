@@ -69,9 +69,9 @@ type protection struct {
 
 // birth adds an instance whose creation starts now, and lets the faults that
 // wait for a machine strike it.
-func (s *Server) birth(ss *scaleSet, now time.Time) *instance {
+func (c compute) birth(ss *scaleSet, now time.Time) *instance {
 	number := ss.born
-	if ss.reuseIDs || s.Beliefs.UIDFollowsID {
+	if ss.reuseIDs || c.beliefs.UIDFollowsID {
 		number = 0
 		for _, i := range ss.listed(now) {
 			if i.number != number {
@@ -81,22 +81,22 @@ func (s *Server) birth(ss *scaleSet, now time.Time) *instance {
 		}
 	}
 	key := ss.id() + "#" + strconv.Itoa(ss.born) // an id may come again, the count of births does not
-	if s.Beliefs.UIDFollowsID {
+	if c.beliefs.UIDFollowsID {
 		key = ss.id() + "#" + strconv.Itoa(number)
 	}
 	ss.born++
 	i := &instance{
 		resource: resource{ss.subscription, ss.group, "", ss.location},
-		set:      ss, number: number, vmID: guid(s.Seed, "vm", key), size: ss.size(), traits: ss.traits, zone: s.zoneFor(ss, now),
-		ip: s.addressIn(ss.subnet(), now), version: ss.version, etag: 1, created: now,
-		upAt: now.Add(s.bootTime(key)), deathTime: s.deleteTime(key),
+		set:      ss, number: number, vmID: guid(c.seed, "vm", key), size: ss.size(), traits: ss.traits, zone: c.capacity.zoneFor(ss, now),
+		ip: c.network.addressIn(ss.subnet(), now), version: ss.version, etag: 1, created: now,
+		upAt: now.Add(c.delays.ofBoot(key)), deathTime: c.delays.ofDelete(key),
 	}
 	i.network = ss.networkProfile()
 	i.faultDomain, i.told = ss.emptiestFaultDomain(i.zone, now), ss.tags()
 	if ss.flexible() {
-		s.embody(i, key)
+		c.embody(i, key)
 	}
-	s.await(i, now)
+	c.await(i, now)
 	at, _ := slices.BinarySearchFunc(ss.instances, i.number, func(i *instance, n int) int { return i.number - n })
 	ss.instances = slices.Insert(ss.instances, at, i)
 	return i
@@ -140,13 +140,13 @@ func (ss *scaleSet) emptiestFaultDomain(zone string, now time.Time) int {
 	return slices.Index(count, slices.Min(count))
 }
 
-// address hands out private addresses of 10.0.0.0/8, none of them twice. Azure
+// nextAddress hands out private addresses of 10.0.0.0/8, none of them twice. Azure
 // keeps the first four of a subnet.
-func (s *Server) address() string {
-	n := s.store.addresses + 4
-	s.store.addresses++
+func (nw network) nextAddress() string {
+	n := nw.store.addresses + 4
+	nw.store.addresses++
 	network := 10
-	if s.Loopback {
+	if nw.loopback {
 		network = 127
 	}
 	return fmt.Sprintf("%d.%d.%d.%d", network, n>>16&0xff, n>>8&0xff, n&0xff)

@@ -239,7 +239,7 @@ func putInstance(q *request) answer {
 		return p.answer()
 	}
 	if disks := w.Properties.StorageProfile.DataDisks; disks != nil {
-		if p := q.server.setDataDisks(i, *disks, q.now); p != nil {
+		if p := q.server.disks().set(i, *disks, q.now); p != nil {
 			return p.answer()
 		}
 		i.told = i.set.tags()
@@ -356,7 +356,7 @@ func (q *request) deleteByID(ss *scaleSet, ids []string) answer {
 	}
 	var o operation
 	for _, i := range chosen {
-		q.server.doom(&o, i, q.route.kind, q.now)
+		q.server.compute().doom(&o, i, q.route.kind, q.now)
 	}
 	ss.etag++
 	return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.begin(q.server.Seed, ss, q.now, o))

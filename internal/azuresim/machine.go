@@ -43,7 +43,7 @@ func (s *Server) AddMachine(d Machine) error {
 	i := &instance{
 		resource: r, model: map[string]any{}, called: either(d.ComputerName, d.Name), vmID: guid(s.Seed, "vm", r.path(machineKind)),
 		size: d.Size, traits: traits{d.VCPUs, d.Family, d.MaxDataDisks}, zone: d.Zone, etag: 1,
-		created: now, upAt: now, deathTime: s.deleteTime(r.path(machineKind)),
+		created: now, upAt: now, deathTime: s.delays().ofDelete(r.path(machineKind)),
 	}
 	properties := map[string]any{"osProfile": map[string]any{"adminUsername": "azureuser"}}
 	if d.Priority != "" {
@@ -71,9 +71,9 @@ func (s *Server) AddMachine(d Machine) error {
 		return fmt.Errorf("add machine %q: it exists already", i.id())
 	}
 	shelve(&s.store.machines, i)
-	i.ip = s.addressIn(d.Subnet, now)
-	s.plugNew(i, d.Name+"VMNic", d.Subnet, "Detach")
-	s.addOSDisk(i, diskWrite{}, now)
+	i.ip = s.network().addressIn(d.Subnet, now)
+	s.network().plugNew(i, d.Name+"VMNic", d.Subnet, "Detach")
+	s.disks().addOS(i, diskWrite{}, now)
 	return nil
 }
 

@@ -75,7 +75,7 @@ func (q *request) checkNeed(of place, required int) *problem {
 	} else {
 		d.quotas, d.vcpus, d.count = []string{of.quota}, 1, required
 	}
-	p := q.server.checkQuota(d, q.now)
+	p := q.server.capacity().checkQuota(d, q.now)
 	if p != nil {
 		p.detail.Code = "QuotaExceeded"
 	}

@@ -61,17 +61,17 @@ func quotasOf(spot bool, size traits) []string {
 }
 
 // checkQuota refuses a demand for more than the quotas allow.
-func (s *Server) checkQuota(d demand, now time.Time) *problem {
+func (cp capacity) checkQuota(d demand, now time.Time) *problem {
 	for _, name := range append(slices.Clone(d.quotas), instanceQuota) {
 		required := d.count * d.vcpus
 		if name == instanceQuota {
 			required = d.machines
 		}
-		limit, limited := s.Quota[name]
+		limit, limited := cp.quota[name]
 		if !limited || required <= 0 {
 			continue
 		}
-		used := s.store.used(d.subscription, d.location, name, now)
+		used := cp.store.used(d.subscription, d.location, name, now)
 		if used+required <= limit {
 			continue
 		}

@@ -6,8 +6,8 @@ import "time"
 const provisioningPatience = 20 * time.Minute
 
 // await has a new machine be provisioned by its own report, where machines give one, and fail without it. It stays, and runs: it may still come up.
-func (s *Server) await(i *instance, now time.Time) {
-	if !s.AwaitReports || i.reported {
+func (c compute) await(i *instance, now time.Time) {
+	if !c.awaits || i.reported {
 		return
 	}
 	i.awaited, i.upAt = true, time.Time{}

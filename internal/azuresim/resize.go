@@ -9,38 +9,38 @@ import (
 // resize makes the live instances n, as a write of sku.capacity does. It grows by
 // creating instances; it shrinks by choosing victims itself, which is the danger
 // of absolute writes. It answers quota, or the operation that was begun.
-func (s *Server) resize(ss *scaleSet, n int, kind string, now time.Time) (*operation, *problem) {
+func (c compute) resize(ss *scaleSet, n int, kind string, now time.Time) (*operation, *problem) {
 	live := ss.live(now)
 	if n > len(live) {
-		if p := s.store.skus.check(ss.size(), ss.name, ss.subscription, ss.location, ss.zones()); p != nil {
+		if p := c.store.skus.check(ss.size(), ss.name, ss.subscription, ss.location, ss.zones()); p != nil {
 			return nil, p
 		}
 	}
-	if n < len(live) && s.Beliefs.LowerRefused {
+	if n < len(live) && c.beliefs.LowerRefused {
 		return nil, concurrentRequest()
 	}
-	if p := s.checkQuota(ss.demand(n-len(live)), now); p != nil {
+	if p := c.capacity.checkQuota(ss.demand(n-len(live)), now); p != nil {
 		return nil, p
 	}
-	if p := s.checkSpot(ss, n-len(live)); p != nil {
+	if p := c.capacity.checkSpot(ss, n-len(live)); p != nil {
 		return nil, p
 	}
 	var o operation
 	for range n - len(live) {
-		i := s.birth(ss, now)
-		s.strikeNewborn(i, kind, now)
-		s.allot(i, now)
+		i := c.birth(ss, now)
+		c.strikeNewborn(i, kind, now)
+		c.allot(i, now)
 		o.creates = append(o.creates, i)
 	}
-	s.overprovision(ss, o.creates, now)
+	c.overprovision(ss, o.creates, now)
 	for _, i := range ss.victims(len(live)-n, now) {
-		s.doom(&o, i, kind, now)
+		c.doom(&o, i, kind, now)
 	}
-	return s.store.operations.begin(s.Seed, ss, now, o), nil
+	return c.store.operations.begin(c.seed, ss, now, o), nil
 }
 
 // doom starts the deletion of an instance as part of an operation.
-func (s *Server) doom(o *operation, i *instance, kind string, now time.Time) {
+func (c compute) doom(o *operation, i *instance, kind string, now time.Time) {
 	told, runs, gone := i.deleting(now) && !i.lastWord.IsZero(), i.powerState(now) == "running", i.goneAt
 	i.kill(now)
 	o.deletes = true
@@ -48,10 +48,10 @@ func (s *Server) doom(o *operation, i *instance, kind string, now time.Time) {
 		i.goneAt = gone
 		o.doomed = append(o.doomed, i)
 	} else if notice := i.terminateNotice(); notice > 0 && runs {
-		s.carryOut(s.announce(i, Terminate, "User", notice, now))
+		c.events.carryOut(c.events.announce(i, Terminate, "User", notice, now))
 		o.doomed = append(o.doomed, i)
 	}
-	if s.strikeDoomed(i, kind) {
+	if c.strikeDoomed(i, kind) {
 		o.until = later(o.until, now.Add(i.deathTime))
 		return
 	}

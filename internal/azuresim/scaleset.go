@@ -104,7 +104,7 @@ func (s *Server) AddScaleSet(d ScaleSet) error {
 		return err
 	}
 	for range d.Capacity {
-		i := s.birth(ss, now)
+		i := s.compute().birth(ss, now)
 		i.upAt, i.failAt, i.failure, i.awaited = now, time.Time{}, errorDetail{}, false
 	}
 	return nil

@@ -266,7 +266,7 @@ func (q *request) apply(ss *scaleSet, w write, properties func()) answer {
 	p := ss.checkModel(undo, capacity)
 	var o *operation
 	if p == nil {
-		o, p = q.server.resize(ss, capacity, q.route.kind, q.now)
+		o, p = q.server.compute().resize(ss, capacity, q.route.kind, q.now)
 	}
 	if p != nil {
 		ss.model, ss.version = undo, before
@@ -331,15 +331,15 @@ func deleteScaleSet(q *request) answer {
 	if p != nil {
 		return answer{status: http.StatusNoContent}
 	}
-	return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.begin(q.server.Seed, ss, q.now, q.server.demolish(ss, q.route.kind, q.now)))
+	return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.begin(q.server.Seed, ss, q.now, q.server.compute().demolish(ss, q.route.kind, q.now)))
 }
 
 // demolish is the operation that deletes a scale set with its instances, asked for by a request of that kind.
-func (s *Server) demolish(ss *scaleSet, kind string, now time.Time) operation {
+func (c compute) demolish(ss *scaleSet, kind string, now time.Time) operation {
 	ss.doomed = true
 	var o operation
 	for _, i := range ss.listed(now) {
-		s.doom(&o, i, kind, now)
+		c.doom(&o, i, kind, now)
 	}
 	return o
 }

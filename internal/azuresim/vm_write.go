@@ -79,10 +79,10 @@ func putMachine(q *request) answer {
 	for _, n := range w.Properties.NetworkProfile.Interfaces {
 		i.plug(find(s.store.interfaces, n.ID), n.Properties.DeleteOption)
 	}
-	s.addOSDisk(i, *w.Properties.StorageProfile.OSDisk, q.now)
+	s.disks().addOS(i, *w.Properties.StorageProfile.OSDisk, q.now)
 	if disks := w.Properties.StorageProfile.DataDisks; disks != nil {
 		for _, d := range *disks {
-			s.place(i, d, q.now)
+			s.disks().place(i, d, q.now)
 		}
 	}
 	if i.set != nil {
@@ -95,9 +95,9 @@ func putMachine(q *request) answer {
 	if system, _ := identities(i.model["identity"]); system {
 		s.store.rights.govern(guid(s.Seed, "object", i.vmID))
 	}
-	s.await(i, q.now)
-	s.strikeNewborn(i, q.route.kind, q.now)
-	s.allot(i, q.now)
+	s.compute().await(i, q.now)
+	s.compute().strikeNewborn(i, q.route.kind, q.now)
+	s.compute().allot(i, q.now)
 	o := s.store.operations.beginOn(s.Seed, i, q.now, operation{creates: []*instance{i}})
 	return q.async(answer{status: http.StatusCreated, body: q.server.store.showMachine(q.server.Seed, q.server.TenantID, q.now, i, false)}, o)
 }
@@ -123,7 +123,7 @@ func (q *request) draftMachine(w machineWrite) (*instance, *problem) {
 		resource: r, model: map[string]any{"properties": withoutSketch(asMap(w.model["properties"]))},
 		called: either(v.OSProfile.ComputerName, r.name), vmID: guid(s.Seed, "vm", key),
 		size: v.HardwareProfile.VMSize, traits: s.store.traits(v.HardwareProfile.VMSize), etag: 1, created: q.now,
-		upAt: q.now.Add(s.bootTime(key)), deathTime: s.deleteTime(key),
+		upAt: q.now.Add(s.delays().ofBoot(key)), deathTime: s.delays().ofDelete(key),
 	}
 	for _, k := range []string{"tags", "identity", "plan"} {
 		if w.model[k] != nil {
@@ -141,7 +141,7 @@ func (q *request) draftMachine(w machineWrite) (*instance, *problem) {
 	if p := s.store.skus.check(i.size, r.name, i.subscription, i.location, w.Zones); p != nil {
 		return nil, p
 	}
-	return i, s.checkQuota(i.demand(1), q.now)
+	return i, s.capacity().checkQuota(i.demand(1), q.now)
 }
 
 // withoutSketch drops from a machine's properties what the store keeps elsewhere,
@@ -231,7 +231,7 @@ func (q *request) checkDisks(i *instance, w machineWrite) *problem {
 	os := w.Properties.StorageProfile.OSDisk
 	switch {
 	case strings.EqualFold(os.CreateOption, "Attach"):
-		if p := q.server.checkAttach(i, os, q.now); p != nil {
+		if p := q.server.disks().checkAttach(i, os, q.now); p != nil {
 			return p
 		}
 	case os.Name != "":
@@ -243,7 +243,7 @@ func (q *request) checkDisks(i *instance, w machineWrite) *problem {
 	if w.Properties.StorageProfile.DataDisks == nil {
 		return nil
 	}
-	return q.server.checkDataDisks(i, *w.Properties.StorageProfile.DataDisks, q.now)
+	return q.server.disks().check(i, *w.Properties.StorageProfile.DataDisks, q.now)
 }
 
 // updateMachine merges a write into a virtual machine. The compute provider
@@ -260,7 +260,7 @@ func (q *request) updateMachine(i *instance, w machineWrite) answer {
 			"Operation 'update VM' is not allowed on VM '%s' since the VM is marked for deletion. You can only retry the Delete operation (or wait for an ongoing one to complete).", i.name()).answer()
 	}
 	if v.StorageProfile.DataDisks != nil {
-		if p := q.server.setDataDisks(i, *v.StorageProfile.DataDisks, q.now); p != nil {
+		if p := q.server.disks().set(i, *v.StorageProfile.DataDisks, q.now); p != nil {
 			return p.answer()
 		}
 	}
@@ -303,11 +303,11 @@ func (q *request) retry(i *instance) {
 		}
 	}
 	i.power, i.failAt, i.failure = power{}, time.Time{}, errorDetail{}
-	i.upAt = q.now.Add(s.bootTime(i.vmID + "@" + strconv.FormatInt(q.now.UnixNano(), 10)))
+	i.upAt = q.now.Add(s.delays().ofBoot(i.vmID + "@" + strconv.FormatInt(q.now.UnixNano(), 10)))
 	if i.reported {
 		i.upAt = q.now
 	}
-	s.await(i, q.now)
-	s.strikeNewborn(i, q.route.kind, q.now)
-	s.allot(i, q.now)
+	s.compute().await(i, q.now)
+	s.compute().strikeNewborn(i, q.route.kind, q.now)
+	s.compute().allot(i, q.now)
 }

@@ -167,7 +167,7 @@ func deleteMachine(q *request) answer {
 		i.deathTime /= 2
 	}
 	var o operation
-	q.server.doom(&o, i, q.route.kind, q.now)
+	q.server.compute().doom(&o, i, q.route.kind, q.now)
 	if i.set != nil {
 		i.set.etag++
 	}
@@ -190,7 +190,7 @@ func (q *request) act(i *instance) answer {
 		if !i.spot() {
 			return fail(http.StatusConflict, "OperationNotAllowed", "Simulating an eviction is only allowed for spot virtual machines.").answer()
 		}
-		q.server.evict(i, evictionNotice, q.now)
+		q.server.events().evict(i, evictionNotice, q.now)
 		return answer{status: http.StatusNoContent}
 	case q.route.verb == "attachdetachdatadisks":
 		return q.attachDetach(i)
@@ -199,10 +199,10 @@ func (q *request) act(i *instance) answer {
 	case !ok:
 		return fail(http.StatusNotFound, "InvalidResourceType", "The simulator has no action '%s' on a machine.", q.route.verb).answer()
 	}
-	if p := q.server.checkStart([]*instance{i}, q.route.verb, q.now); p != nil {
+	if p := q.server.capacity().checkStart([]*instance{i}, q.route.verb, q.now); p != nil {
 		return p.answer()
 	}
 	var o operation
-	q.server.turn(&o, i, q.route.verb, q.route.kind, q.now)
+	q.server.compute().turn(&o, i, q.route.verb, q.route.kind, q.now)
 	return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.beginOn(q.server.Seed, i, q.now, o))
 }
