@@ -179,34 +179,34 @@ var nonces = regexp.MustCompile(`^[A-Za-z0-9._~+/=-]*$`)
 
 // attested answers with a signed document about the machine. Without a nonce it bears the time of its end. Microsoft warns that the cache may give an earlier nonce:
 // a fault does.
-func (q *request) attested(c computer) answer {
-	nonce, refusal := nonceIn(q.query)
+func (m metadataRequest) attested() answer {
+	nonce, refusal := nonceIn(m.query)
 	if refusal != nil {
 		return *refusal
 	}
-	created := q.now.Add(-q.fault.DocumentAge)
+	created := m.now.Add(-m.fault.DocumentAge)
 	expires := created.Add(attestedLife)
 	if nonce == "" {
 		nonce = expires.Format("20060102-150405")
 	}
-	if q.fault.StaleNonce {
-		nonce = either(q.server.nonces[c.vmID], "20000101-000000")
-	} else if q.query.Get("nonce") != "" {
-		if q.server.nonces == nil {
-			q.server.nonces = map[string]string{}
+	if m.fault.StaleNonce {
+		nonce = either(m.server.nonces[m.from.vmID], "20000101-000000")
+	} else if m.query.Get("nonce") != "" {
+		if m.server.nonces == nil {
+			m.server.nonces = map[string]string{}
 		}
-		q.server.nonces[c.vmID] = nonce
+		m.server.nonces[m.from.vmID] = nonce
 	}
-	if other, ok := q.server.store.computer(q.fault.DocumentOf, q.now); ok && q.fault.DocumentOf != "" {
-		c = other
+	if other, ok := m.server.store.computer(m.fault.DocumentOf, m.now); ok && m.fault.DocumentOf != "" {
+		m.from = other
 	}
 	const layout = "01/02/06 15:04:05 -0000"
 	document, _ := json.Marshal(map[string]any{ // text always encodes
-		"licenseType": "", "nonce": nonce, "sku": c.image("sku"), "subscriptionId": either(q.fault.DocumentSubscription, c.subscription), "vmId": c.vmID,
+		"licenseType": "", "nonce": nonce, "sku": m.from.image("sku"), "subscriptionId": either(m.fault.DocumentSubscription, m.from.subscription), "vmId": m.from.vmID,
 		"plan":      map[string]any{"name": "", "product": "", "publisher": ""},
 		"timeStamp": map[string]any{"createdOn": created.Format(layout), "expiresOn": expires.Format(layout)},
 	})
-	signer, err := attestorOr(q.server.Attestation)
+	signer, err := attestorOr(m.server.Attestation)
 	if err == nil {
 		var der []byte
 		if der, err = signer.sign(document); err == nil {

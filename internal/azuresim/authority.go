@@ -120,7 +120,7 @@ func token(q *request, tenant string) answer {
 			"Application with identifier '"+id+"' was not found in the directory '"+tenant+"'.")
 	}
 	q.principal = p
-	if refusal := q.checkCredential(p, form); refusal != nil {
+	if refusal := checkCredential(q.base, q.now, q.server.AnyToken, p, form); refusal != nil {
 		return *refusal
 	}
 	audience := form.Get("resource") // versions before 2.0, and ADFS
@@ -145,7 +145,7 @@ func token(q *request, tenant string) answer {
 }
 
 // checkCredential refuses a client that cannot prove who it is; nil: it can.
-func (q *request) checkCredential(p *principal, form url.Values) *answer {
+func checkCredential(base string, now time.Time, anyTime bool, p *principal, form url.Values) *answer {
 	const bearer = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 	takesAssertions := p.federated || len(p.certificates) > 0 || len(p.credentials) > 0
 	switch secret := form.Get("client_secret"); {
@@ -155,7 +155,7 @@ func (q *request) checkCredential(p *principal, form url.Values) *answer {
 		return signInRefused(7000215,
 			"Invalid client secret provided. Ensure the secret being sent in the request is the client secret value, not the client secret ID, for a secret added to app '"+p.clientID+"'.")
 	case takesAssertions && form.Get("client_assertion") != "" && form.Get("client_assertion_type") == bearer:
-		return q.checkAssertion(p, form.Get("client_assertion"))
+		return checkAssertion(base, now, anyTime, p, form.Get("client_assertion"))
 	}
 	return signInRefused(7000218, "The request body must contain the following parameter: 'client_assertion' or 'client_secret'.")
 }

@@ -175,8 +175,8 @@ type Server struct {
 	past     []past // by change
 	changes  int    // see remember
 	verified verifiedToken
-	pooled   map[string][]string // the pools that lists of machines have been about, by what was listed
-	kept     still               // what was made of the store since it last could have changed
+	pools    pools
+	kept     still // what was made of the store since it last could have changed
 	acts     []ActState
 	buckets  buckets
 	nonces   map[string]string // that machines last asked for an attested document with, by vmId

@@ -81,13 +81,13 @@ func (q *request) storage() (answer, bool) {
 	case machine == nil || !strings.HasSuffix(file, "serialconsole.log"):
 		return blobError(http.StatusNotFound, "BlobNotFound", "The specified blob does not exist."), true
 	}
-	return q.blob([]byte(consoleOf(q.server.Console, machine))), true
+	return blob(q.http.Header, []byte(consoleOf(q.server.Console, machine))), true
 }
 
 // blob is a blob, or the part of it that the request asks for. Azure knows no range that counts from the end.
-func (q *request) blob(body []byte) answer {
+func blob(h http.Header, body []byte) answer {
 	whole := answer{status: http.StatusOK, body: body}.with("Content-Type", "text/plain")
-	wanted, ranged := strings.CutPrefix(q.http.Header.Get("Range"), "bytes=")
+	wanted, ranged := strings.CutPrefix(h.Get("Range"), "bytes=")
 	if !ranged {
 		return whole
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"sluice.dev/sluice/internal/azuresim/template"
 )
@@ -47,23 +48,23 @@ func (st *store) forget(gone *deployment) {
 	st.deployments = slices.DeleteFunc(st.deployments, func(d *deployment) bool { return d == gone })
 }
 
-// deploymentBody is the deployment as a read shows it, without secure parameters.
-func (q *request) deploymentBody(d *deployment) map[string]any {
-	state, end := d.state(q.now), q.now
-	if d.ended(q.now) {
-		end = d.end(q.now)
+// wire is the deployment as a read shows it, without secure parameters.
+func (d *deployment) wire(s *Server, now time.Time) map[string]any {
+	state, end := d.state(now), now
+	if d.ended(now) {
+		end = d.end(now)
 	}
 	properties := map[string]any{
 		"mode": d.content.Mode, "provisioningState": state, "parameters": d.evaluated.Parameters,
 		"templateHash": hashOf(d.content.Template), "correlationId": d.operation,
 		"timestamp": timestamp(end), "duration": isoDuration(end.Sub(d.started)),
-		"dependencies": d.dependencies(), "outputResources": d.made(q.now), "providers": []any{},
+		"dependencies": d.dependencies(), "outputResources": d.made(now), "providers": []any{},
 	}
-	if f := d.failure(q.now); f != nil {
+	if f := d.failure(now); f != nil {
 		properties["error"] = f
 	}
 	if state == "Succeeded" {
-		outputs, err := d.evaluated.Outputs(d.reference(q.server, q.now))
+		outputs, err := d.evaluated.Outputs(d.reference(s, now))
 		if err == nil { // what it refers to may have been deleted since
 			properties["outputs"] = outputs
 		}
@@ -76,7 +77,7 @@ func getDeployment(q *request) answer {
 	if p != nil {
 		return p.answer()
 	}
-	return answer{status: http.StatusOK, body: q.deploymentBody(d)}
+	return answer{status: http.StatusOK, body: d.wire(q.server, q.now)}
 }
 
 func headDeployment(q *request) answer {
@@ -93,7 +94,7 @@ func listDeployments(q *request) answer {
 	for _, d := range q.server.store.deployments {
 		if strings.EqualFold(d.subscription, q.route.subscription) && strings.EqualFold(d.group, q.route.group) &&
 			(state == "" || strings.EqualFold(state, d.state(q.now))) {
-			list = append(list, q.deploymentBody(d))
+			list = append(list, d.wire(q.server, q.now))
 		}
 	}
 	return page(q, list, idOf)
@@ -182,7 +183,7 @@ func putDeployment(q *request) answer {
 		}
 		status = http.StatusOK
 		s.store.forget(old)
-	} else if n := q.remembered(d); n >= maxDeployments {
+	} else if n := q.server.store.remembered(d); n >= maxDeployments {
 		return fail(http.StatusConflict, "DeploymentQuotaExceeded",
 			"Creating the deployment '%s' would exceed the quota of '%d'. The current deployment count is '%d'. Please delete some deployments before creating a new one, or see https://aka.ms/800LimitFix for information on managing deployment limits.",
 			d.name, maxDeployments, n).answer()
@@ -191,7 +192,7 @@ func putDeployment(q *request) answer {
 	s.store.operations.started++
 	d.operation = guid(s.Seed, "deployment", s.store.operations.started)
 	shelve(&s.store.deployments, d)
-	body := q.deploymentBody(d) // as it was accepted, before anything has begun
+	body := d.wire(q.server, q.now) // as it was accepted, before anything has begun
 	s.deploy(q.now)
 	return answer{status: status, body: body}.
 		with("Azure-AsyncOperation", q.link(d.id()+"/operationStatuses/"+d.operation)).
@@ -199,9 +200,9 @@ func putDeployment(q *request) answer {
 }
 
 // remembered counts the deployments of a resource group.
-func (q *request) remembered(like *deployment) int {
+func (st *store) remembered(like *deployment) int {
 	n := 0
-	for _, d := range q.server.store.deployments {
+	for _, d := range st.deployments {
 		if strings.EqualFold(d.subscription, like.subscription) && strings.EqualFold(d.group, like.group) {
 			n++
 		}

@@ -102,7 +102,7 @@ func validateDeployment(q *request) answer {
 	if p != nil {
 		return p.answer()
 	}
-	body := q.deploymentBody(d)
+	body := d.wire(q.server, q.now)
 	properties := asMap(body["properties"])
 	properties["provisioningState"] = "Succeeded"
 	var refs []resourceRef

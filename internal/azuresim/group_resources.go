@@ -5,11 +5,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // inventory are the resources of a group, or of the subscription where the group is "", that have no parent, as a list of them shows each:
 // id, name, type, location, tags and managedBy. Machines of uniform scale sets are parts of their sets.
-func (q *request) inventory(group string) []map[string]any {
+func (st *store) inventory(seed uint64, tenantID, subscription string, now time.Time, group string) []map[string]any {
 	var all []map[string]any
 	add := func(in bool, full map[string]any) {
 		if !in {
@@ -23,29 +24,28 @@ func (q *request) inventory(group string) []map[string]any {
 		}
 		all = append(all, short)
 	}
-	s, of := q.server, q.route.subscription
-	for _, x := range s.store.sets {
-		add(x.in(of, group), x.wire(q.now, Fault{}))
+	for _, x := range st.sets {
+		add(x.in(subscription, group), x.wire(now, Fault{}))
 	}
-	for i := range s.store.everyInstance() {
-		if !i.uniform() && !i.gone(q.now) && i.in(of, group) {
-			add(true, q.server.store.showMachine(q.server.Seed, q.server.TenantID, q.now, i, false))
+	for i := range st.everyInstance() {
+		if !i.uniform() && !i.gone(now) && i.in(subscription, group) {
+			add(true, st.showMachine(seed, tenantID, now, i, false))
 		}
 	}
-	for _, x := range s.store.available {
-		add(x.in(of, group), x.wire(nil))
+	for _, x := range st.available {
+		add(x.in(subscription, group), x.wire(nil))
 	}
-	for _, x := range s.store.interfaces {
-		add(x.in(of, group), x.wire())
+	for _, x := range st.interfaces {
+		add(x.in(subscription, group), x.wire())
 	}
-	for _, x := range s.store.disks {
-		add(x.in(of, group), x.wire(q.now))
+	for _, x := range st.disks {
+		add(x.in(subscription, group), x.wire(now))
 	}
-	prefix := strings.ToLower(groupID(of, group) + "/providers/")
+	prefix := strings.ToLower(groupID(subscription, group) + "/providers/")
 	if group == "" {
-		prefix = strings.ToLower(groupID(of, ""))
+		prefix = strings.ToLower(groupID(subscription, ""))
 	}
-	for _, x := range s.store.generic.list {
+	for _, x := range st.generic.list {
 		add(strings.HasPrefix(strings.ToLower(x.path), prefix) && strings.Count(x.kind, "/") == 1, x.wire())
 	}
 	slices.SortFunc(all, func(a, b map[string]any) int { return strings.Compare(wireID(a), wireID(b)) })
@@ -62,7 +62,7 @@ func listResources(q *request) answer {
 			return p.answer()
 		}
 	}
-	all := q.inventory(q.route.group)
+	all := q.server.store.inventory(q.server.Seed, q.server.TenantID, q.route.subscription, q.now, q.route.group)
 	if filter := q.query.Get("$filter"); filter != "" {
 		m := tagFilter.FindStringSubmatch(filter)
 		if m == nil {
@@ -87,7 +87,7 @@ func deleteGroup(q *request) answer {
 	if p != nil {
 		return p.answer()
 	}
-	if all := q.inventory(q.route.group); len(all) > 0 {
+	if all := q.server.store.inventory(q.server.Seed, q.server.TenantID, q.route.subscription, q.now, q.route.group); len(all) > 0 {
 		return fail(http.StatusConflict, "ResourceGroupDeletionBlocked", "Deletion of resource group '%s' is simulated only when it is empty; it has '%s'.",
 			g.name, wireID(all[0])).answer()
 	}

@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// instanceDocument answers /metadata/instance and every path below it. All
+// document answers /metadata/instance and every path below it. All
 // primitives are strings, and absent ones are empty.
-func (q *request) instanceDocument(c computer, path []string) answer {
-	var node any = c.document(q)
+func (m metadataRequest) document(path []string) answer {
+	var node any = m.from.document(m.request)
 	for _, step := range path {
 		if node = child(node, step); node == nil {
 			return metadataFailed(http.StatusNotFound, "Not found", "")
 		}
 	}
-	if !strings.EqualFold(q.query.Get("format"), "text") {
+	if !strings.EqualFold(m.query.Get("format"), "text") {
 		if text, ok := node.(string); ok { // JSON is for trees only
 			return metadataFailed(http.StatusBadRequest, "Bad request. The requested leaf "+strconv.Quote(text)+" has no JSON format: use format=text", "")
 		}

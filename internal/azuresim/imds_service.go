@@ -13,19 +13,19 @@ var (
 	identityLimit = limit{20 * 60, 20}
 )
 
-// throttleMetadata refuses what exceeds a machine's budget, when the server
+// throttle refuses what exceeds a machine's budget, when the server
 // throttles.
-func (q *request) throttleMetadata(c computer, area string) (answer, bool) {
+func (m metadataRequest) throttle(area string) (answer, bool) {
 	l := metadataLimit
 	if area == "identity" {
 		l = identityLimit
 	} else {
 		area = "any"
 	}
-	if !q.server.Throttle {
+	if !m.server.Throttle {
 		return answer{}, true
 	}
-	if _, wait := q.server.buckets.spend("imds/"+area+"/"+c.vmID, l, q.server.Throttle, q.now); wait > 0 {
+	if _, wait := m.server.buckets.spend("imds/"+area+"/"+m.from.vmID, l, m.server.Throttle, m.now); wait > 0 {
 		return metadataFailed(http.StatusTooManyRequests, "Too many requests", ""), false
 	}
 	return answer{}, true
@@ -33,13 +33,13 @@ func (q *request) throttleMetadata(c computer, area string) (answer, bool) {
 
 // loadBalancer shows the public addresses by which the machine is reached or goes out: standard ones of its interface, and of the load balancers whose
 // pools it is in. A pool of which nothing is known has an address of the block for documentation.
-func (q *request) loadBalancer(c computer) answer {
+func (m metadataRequest) loadBalancer() answer {
 	var public []string
-	for _, id := range c.instance.balancers() {
-		public = append(public, q.server.store.generic.frontends(id, c.ip)...)
+	for _, id := range m.from.instance.balancers() {
+		public = append(public, m.server.store.generic.frontends(id, m.from.ip)...)
 	}
-	if len(c.instance.nics) > 0 {
-		own := find(q.server.store.generic.list, text(first(dig(c.instance.nics[0].nic.model, "properties", "ipConfigurations")), "properties", "publicIPAddress", "id"))
+	if len(m.from.instance.nics) > 0 {
+		own := find(m.server.store.generic.list, text(first(dig(m.from.instance.nics[0].nic.model, "properties", "ipConfigurations")), "properties", "publicIPAddress", "id"))
 		if own != nil && strings.EqualFold(text(own.model, "sku", "name"), "Standard") {
 			public = append(public, own.address)
 		}
@@ -49,7 +49,7 @@ func (q *request) loadBalancer(c computer) answer {
 	}
 	addresses := []any{}
 	for _, a := range public {
-		addresses = append(addresses, map[string]any{"frontendIpAddress": a, "privateIpAddress": c.ip})
+		addresses = append(addresses, map[string]any{"frontendIpAddress": a, "privateIpAddress": m.from.ip})
 	}
 	return answer{status: http.StatusOK, body: map[string]any{"loadbalancer": map[string]any{
 		"publicIpAddresses": addresses, "inboundRules": []any{}, "outboundRules": []any{},
@@ -112,7 +112,7 @@ func (s *Server) AppServiceIdentity(vm, secret string) http.Handler {
 			if id := q.query.Get("principal_id"); id != "" { // its name for the object id
 				q.query.Set("object_id", id)
 			}
-			s.deliver(w, q, q.machineToken(c))
+			s.deliver(w, q, metadataRequest{q, c}.token())
 		}
 	})
 }

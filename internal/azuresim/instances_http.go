@@ -186,20 +186,20 @@ func expands(query url.Values, what string) bool {
 	return strings.EqualFold(query.Get("$expand"), what)
 }
 
-// findInstance is the instance in the path.
-func (q *request) findInstance() (*instance, *problem) {
-	ss, p := q.server.store.uniformSetAt(q.route, "virtualMachines."+q.http.Method)
+// instanceAt is the instance in the path.
+func (st *store) instanceAt(at route, method string, now time.Time) (*instance, *problem) {
+	ss, p := st.uniformSetAt(at, "virtualMachines."+method)
 	if p != nil {
 		return nil, p
 	}
-	if i := ss.instance(q.route.instance, q.now); i != nil {
+	if i := ss.instance(at.instance, now); i != nil {
 		return i, nil
 	}
-	return nil, instanceNotFound(ss, q.route.instance)
+	return nil, instanceNotFound(ss, at.instance)
 }
 
 func getInstance(q *request) answer {
-	i, p := q.findInstance()
+	i, p := q.server.store.instanceAt(q.route, q.http.Method, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -207,7 +207,7 @@ func getInstance(q *request) answer {
 }
 
 func getInstanceView(q *request) answer {
-	i, p := q.findInstance()
+	i, p := q.server.store.instanceAt(q.route, q.http.Method, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -217,7 +217,7 @@ func getInstanceView(q *request) answer {
 // putInstance takes the protection policy, the data disks and the pools of its
 // interfaces out of a model; the rest of an instance does not change.
 func putInstance(q *request) answer {
-	i, p := q.findInstance()
+	i, p := q.server.store.instanceAt(q.route, q.http.Method, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -309,7 +309,7 @@ func postScaleSet(q *request) answer {
 
 // postInstance runs an action on one instance.
 func postInstance(q *request) answer {
-	i, p := q.findInstance()
+	i, p := q.server.store.instanceAt(q.route, q.http.Method, q.now)
 	if p != nil {
 		return p.answer()
 	}

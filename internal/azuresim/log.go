@@ -102,7 +102,7 @@ func (q *request) record(a answer, id string) Request {
 		ss, p := q.server.store.scaleSetAt(q.route)
 		r.Outdated = p == nil && q.checkETag(ss.etagText()) != nil
 	}
-	r.Capacity, r.InstanceIDs = q.asked()
+	r.Capacity, r.InstanceIDs = asked(q.makes, q.route, q.body)
 	r.Tags, r.User = q.tags, q.user
 	r.Held = q.fault.Delay
 	if f := q.fault; a.status < 300 && !f.Hang && !f.LoseRequest && !f.LoseAnswer && !f.Truncate {
@@ -145,7 +145,7 @@ func (q *request) lists() (sets []string) {
 				sets = append(sets, strings.ToLower(ss.name))
 			}
 		}
-		sets = append(sets, q.pools()...)
+		sets = append(sets, q.server.pools.in(q.route, q.server.store.machines)...)
 	}
 	return sets
 }
@@ -195,15 +195,15 @@ func fieldsOf(body []byte) []string {
 }
 
 // asked is what a request asks for, whether or not it is granted.
-func (q *request) asked() (capacity *int64, instances []string) {
-	if q.makes != nil {
-		return new(int64(q.makes.capacity)), q.makes.machines
+func asked(makes *making, r route, sent []byte) (capacity *int64, instances []string) {
+	if makes != nil {
+		return new(int64(makes.capacity)), makes.machines
 	}
-	if q.route.instance != "" {
-		return nil, []string{q.route.instance}
+	if r.instance != "" {
+		return nil, []string{r.instance}
 	}
-	if _, resource, _ := strings.Cut(q.route.kind, " "); q.route.name != "" && strings.HasPrefix(resource, machinesType) {
-		return nil, []string{q.route.name}
+	if _, resource, _ := strings.Cut(r.kind, " "); r.name != "" && strings.HasPrefix(resource, machinesType) {
+		return nil, []string{r.name}
 	}
 	var body struct {
 		SKU struct {
@@ -211,7 +211,7 @@ func (q *request) asked() (capacity *int64, instances []string) {
 		} `json:"sku"`
 		InstanceIDs []string `json:"instanceIds"`
 	}
-	if q.route.set == "" || json.Unmarshal(q.body, &body) != nil {
+	if r.set == "" || json.Unmarshal(sent, &body) != nil {
 		return nil, nil
 	}
 	return body.SKU.Capacity, body.InstanceIDs

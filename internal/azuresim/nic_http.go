@@ -166,7 +166,7 @@ func listSetInterfaces(q *request) answer {
 }
 
 func listInstanceInterfaces(q *request) answer {
-	i, p := q.findInstance()
+	i, p := q.server.store.instanceAt(q.route, q.http.Method, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -174,7 +174,7 @@ func listInstanceInterfaces(q *request) answer {
 }
 
 func getInstanceInterface(q *request) answer {
-	i, p := q.findInstance()
+	i, p := q.server.store.instanceAt(q.route, q.http.Method, q.now)
 	switch {
 	case p != nil:
 		return p.answer()

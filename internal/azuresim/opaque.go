@@ -201,7 +201,7 @@ func putOpaque(q *request) answer {
 		o.address = q.server.store.generic.publicAddress(o.path)
 	}
 	if strings.EqualFold(o.kind, identityKind) {
-		q.bear(o)
+		q.server.store.bear(q.server.Seed, q.server.TenantID, q.route.subscription, q.now, o)
 	}
 	shelve(&q.server.store.generic.list, o)
 	return q.written(answer{status: http.StatusCreated, body: q.server.store.show(q.now, o)}, o)
@@ -278,12 +278,11 @@ func deleteOpaque(q *request) answer {
 const identityKind = "Microsoft.ManagedIdentity/userAssignedIdentities"
 
 // bear gives a user-assigned identity its principal.
-func (q *request) bear(o *opaque) {
-	s, tenant := q.server, tenantOf(q.server.Seed, q.server.TenantID, q.route.subscription)
-	p := &principal{id: o.path, tenantID: tenant, clientID: guid(s.Seed, "client", strings.ToLower(o.path)), objectID: guid(s.Seed, "object", strings.ToLower(o.path)), created: q.now}
-	if s.store.principals.byClientID(p.clientID) == nil {
-		s.store.principals = append(s.store.principals, p)
-		s.store.rights.govern(p.objectID)
+func (st *store) bear(seed uint64, tenantID, subscription string, now time.Time, o *opaque) {
+	p := &principal{id: o.path, tenantID: tenantOf(seed, tenantID, subscription), clientID: guid(seed, "client", strings.ToLower(o.path)), objectID: guid(seed, "object", strings.ToLower(o.path)), created: now}
+	if st.principals.byClientID(p.clientID) == nil {
+		st.principals = append(st.principals, p)
+		st.rights.govern(p.objectID)
 	}
 	o.model["properties"] = p.properties()
 }

@@ -97,20 +97,23 @@ func (f *Fault) alike(machines []*instance) {
 	}
 }
 
-// pools are those of a resource group, or of a subscription, by lower-case name: those that a list once told of, too, and that it now tells to be empty.
-func (q *request) pools() []string {
-	scope := strings.ToLower(groupID(q.route.subscription, q.route.group))
-	known := q.server.pooled[scope]
-	for _, i := range q.server.store.machines {
+// pools are those that lists of machines have been about, by what was listed.
+type pools map[string][]string
+
+// in are the pools of a resource group, or of a subscription, by lower-case name: those that a list once told of, too, and that it now tells to be empty.
+func (p *pools) in(r route, machines []*instance) []string {
+	scope := strings.ToLower(groupID(r.subscription, r.group))
+	known := (*p)[scope]
+	for _, i := range machines {
 		name := strings.ToLower(i.groupName())
-		if name != "" && i.in(q.route.subscription, q.route.group) && !slices.Contains(known, name) {
+		if name != "" && i.in(r.subscription, r.group) && !slices.Contains(known, name) {
 			known = append(known, name)
 		}
 	}
-	if q.server.pooled == nil {
-		q.server.pooled = map[string][]string{}
+	if *p == nil {
+		*p = pools{}
 	}
-	q.server.pooled[scope] = known
+	(*p)[scope] = known
 	return known
 }
 
@@ -119,7 +122,7 @@ func (q *request) about() []string {
 	if q.route.kind != "LIST "+machinesType || setFilter(q.query) != "" {
 		return nil
 	}
-	return q.pools()
+	return q.server.pools.in(q.route, q.server.store.machines)
 }
 
 // belonging notes what is so of the interface or disk that a write is about.

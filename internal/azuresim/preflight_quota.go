@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // place is a quota in a location.
@@ -68,14 +69,14 @@ func (q *request) weigh(need map[place]int) *problem {
 }
 
 // checkNeed refuses more of a quota than is left, as preflight words it.
-func (q *request) checkNeed(of place, required int) *problem {
-	d := demand{resource: resource{subscription: q.route.subscription, location: of.location}}
+func (cp capacity) checkNeed(subscription string, now time.Time, of place, required int) *problem {
+	d := demand{resource: resource{subscription: subscription, location: of.location}}
 	if of.quota == instanceQuota {
 		d.machines = required
 	} else {
 		d.quotas, d.vcpus, d.count = []string{of.quota}, 1, required
 	}
-	p := q.server.capacity().checkQuota(d, q.now)
+	p := cp.checkQuota(d, now)
 	if p != nil {
 		p.detail.Code = "QuotaExceeded"
 	}

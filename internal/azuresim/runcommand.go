@@ -39,7 +39,7 @@ func runCommandOnMachine(q *request) answer {
 }
 
 func runCommandOnInstance(q *request) answer {
-	i, p := q.findInstance()
+	i, p := q.server.store.instanceAt(q.route, q.http.Method, q.now)
 	if p != nil {
 		return p.answer()
 	}

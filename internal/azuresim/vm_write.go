@@ -71,7 +71,7 @@ func putMachine(q *request) answer {
 	if p := checkFree(q.http.Header); p != nil {
 		return p.answer()
 	}
-	i, p := q.draftMachine(w)
+	i, p := q.server.compute().draft(q.route, q.now, w)
 	if p != nil {
 		return p.answer()
 	}
@@ -102,11 +102,11 @@ func putMachine(q *request) answer {
 	return q.async(answer{status: http.StatusCreated, body: q.server.store.showMachine(q.server.Seed, q.server.TenantID, q.now, i, false)}, o)
 }
 
-// draftMachine is the machine of a PUT to a name that is free, when nothing
+// draft is the machine of a PUT to a name that is free, when nothing
 // speaks against it. It is in no list yet.
-func (q *request) draftMachine(w machineWrite) (*instance, *problem) {
-	s, v := q.server, w.Properties
-	r := q.route.named()
+func (c compute) draft(at route, now time.Time, w machineWrite) (*instance, *problem) {
+	v := w.Properties
+	r := at.named()
 	r.location = w.Location
 	switch {
 	case r.location == "":
@@ -118,12 +118,12 @@ func (q *request) draftMachine(w machineWrite) (*instance, *problem) {
 	case v.StorageProfile.OSDisk == nil:
 		return nil, bad("InvalidParameter", "Required parameter 'storageProfile.osDisk' is missing (null).").target("storageProfile.osDisk")
 	}
-	key := r.path(machineKind) + "@" + q.now.String()
+	key := r.path(machineKind) + "@" + now.String()
 	i := &instance{
 		resource: r, model: map[string]any{"properties": withoutSketch(asMap(w.model["properties"]))},
-		called: either(v.OSProfile.ComputerName, r.name), vmID: guid(s.Seed, "vm", key),
-		size: v.HardwareProfile.VMSize, traits: s.store.traits(v.HardwareProfile.VMSize), etag: 1, created: q.now,
-		upAt: q.now.Add(s.delays().ofBoot(key)), deathTime: s.delays().ofDelete(key),
+		called: either(v.OSProfile.ComputerName, r.name), vmID: guid(c.seed, "vm", key),
+		size: v.HardwareProfile.VMSize, traits: c.store.traits(v.HardwareProfile.VMSize), etag: 1, created: now,
+		upAt: now.Add(c.delays.ofBoot(key)), deathTime: c.delays.ofDelete(key),
 	}
 	for _, k := range []string{"tags", "identity", "plan"} {
 		if w.model[k] != nil {
@@ -133,15 +133,20 @@ func (q *request) draftMachine(w machineWrite) (*instance, *problem) {
 	if len(w.Zones) > 0 {
 		i.zone = w.Zones[0]
 	}
-	for _, check := range []func(*instance, machineWrite) *problem{q.checkInterfaces, q.checkSets, q.checkDisks} {
-		if p := check(i, w); p != nil {
-			return nil, p
-		}
+	p := c.store.checkInterfaces(now, i, w)
+	if p == nil {
+		p = c.store.checkSets(now, i, w)
 	}
-	if p := s.store.skus.check(i.size, r.name, i.subscription, i.location, w.Zones); p != nil {
+	if p == nil {
+		p = c.disks.checkAll(now, i, w)
+	}
+	if p == nil {
+		p = c.store.skus.check(i.size, r.name, i.subscription, i.location, w.Zones)
+	}
+	if p != nil {
 		return nil, p
 	}
-	return i, s.capacity().checkQuota(i.demand(1), q.now)
+	return i, c.capacity.checkQuota(i.demand(1), now)
 }
 
 // withoutSketch drops from a machine's properties what the store keeps elsewhere,
@@ -158,7 +163,7 @@ func withoutSketch(properties map[string]any) map[string]any {
 
 // checkInterfaces refuses interfaces that are not there, in use, or kept for
 // another machine.
-func (q *request) checkInterfaces(i *instance, w machineWrite) *problem {
+func (st *store) checkInterfaces(now time.Time, i *instance, w machineWrite) *problem {
 	primary := func(a, b interfaceWrite) int {
 		switch {
 		case a.Properties.Primary == b.Properties.Primary:
@@ -170,14 +175,14 @@ func (q *request) checkInterfaces(i *instance, w machineWrite) *problem {
 	}
 	slices.SortStableFunc(w.Properties.NetworkProfile.Interfaces, primary)
 	for _, v := range w.Properties.NetworkProfile.Interfaces {
-		n := find(q.server.store.interfaces, v.ID)
+		n := find(st.interfaces, v.ID)
 		switch {
 		case n == nil:
 			return missingReference(v.ID, i.id())
 		case n.host != nil && n.host != i:
 			return bad("NicInUse", "Network Interface %s is used by existing resource %s.", n.id(), n.host.id())
 		}
-		if p := n.held(i.id(), q.now); p != nil {
+		if p := n.held(i.id(), now); p != nil {
 			return p
 		}
 	}
@@ -190,17 +195,16 @@ func missingReference(wanted, by string) *problem {
 }
 
 // checkSets finds the availability set and the scale set of a new machine.
-func (q *request) checkSets(i *instance, w machineWrite) *problem {
-	s := q.server
+func (st *store) checkSets(now time.Time, i *instance, w machineWrite) *problem {
 	if id := w.Properties.AvailabilitySet.ID; id != "" {
-		a := find(s.store.available, id)
+		a := find(st.available, id)
 		switch {
 		case a == nil:
 			return missingReference(id, i.id())
 		case i.zone != "":
 			return bad("BadRequest", "Virtual Machine %s cannot be in an availability set and in an availability zone.", i.name())
 		}
-		in := s.store.availableIn(a, q.now)
+		in := st.availableIn(a, now)
 		if len(in) >= maxAvailable {
 			return fail(http.StatusConflict, "OperationNotAllowed",
 				"The maximum number of Virtual Machines in Availability Set '%s' is %d.", a.name, maxAvailable)
@@ -209,14 +213,14 @@ func (q *request) checkSets(i *instance, w machineWrite) *problem {
 		i.faultDomain = len(in) % fault
 	}
 	if id := w.Properties.ScaleSet.ID; id != "" {
-		ss := find(s.store.sets, id)
+		ss := find(st.sets, id)
 		switch {
 		case ss == nil:
 			return missingReference(id, i.id())
 		case !ss.flexible():
 			return bad("BadRequest", "Virtual Machine %s cannot be added to Virtual Machine Scale Set %s, whose orchestration mode is Uniform.", i.name(), ss.name)
 		}
-		if p := ss.checkCapacity(len(ss.live(q.now)) + 1); p != nil {
+		if p := ss.checkCapacity(len(ss.live(now)) + 1); p != nil {
 			return p
 		}
 		i.set, i.number = ss, ss.born
@@ -225,25 +229,25 @@ func (q *request) checkSets(i *instance, w machineWrite) *problem {
 	return nil
 }
 
-// checkDisks refuses disks that cannot be created or attached. It fills in ids
+// checkAll refuses disks that cannot be created or attached. It fills in ids
 // and names.
-func (q *request) checkDisks(i *instance, w machineWrite) *problem {
+func (ds disks) checkAll(now time.Time, i *instance, w machineWrite) *problem {
 	os := w.Properties.StorageProfile.OSDisk
 	switch {
 	case strings.EqualFold(os.CreateOption, "Attach"):
-		if p := q.server.disks().checkAttach(i, os, q.now); p != nil {
+		if p := ds.checkAttach(i, os, now); p != nil {
 			return p
 		}
 	case os.Name != "":
 		r := resource{i.subscription, i.group, os.Name, i.location}
-		if find(q.server.store.disks, r.path(diskKind)) != nil {
+		if find(ds.store.disks, r.path(diskKind)) != nil {
 			return diskNameTaken(r)
 		}
 	}
 	if w.Properties.StorageProfile.DataDisks == nil {
 		return nil
 	}
-	return q.server.disks().check(i, *w.Properties.StorageProfile.DataDisks, q.now)
+	return ds.check(i, *w.Properties.StorageProfile.DataDisks, now)
 }
 
 // updateMachine merges a write into a virtual machine. The compute provider
@@ -287,7 +291,7 @@ func (q *request) updateMachine(i *instance, w machineWrite) answer {
 	i.etag++
 	var o operation
 	if q.http.Method == http.MethodPut && reached(i.failAt, q.now) {
-		q.retry(i)
+		q.server.compute().retry(q.route.kind, q.now, i)
 		o.creates = []*instance{i}
 	}
 	return q.async(answer{status: http.StatusOK, body: q.server.store.showMachine(q.server.Seed, q.server.TenantID, q.now, i, false)}, q.server.store.operations.beginOn(q.server.Seed, i, q.now, o))
@@ -295,19 +299,18 @@ func (q *request) updateMachine(i *instance, w machineWrite) answer {
 
 // retry has Azure try once more to provision a machine that has failed, as it does when the machine is written again. What was said of its first
 // failure stays said.
-func (q *request) retry(i *instance) {
-	s := q.server
-	for _, o := range s.store.operations.byID {
-		if slices.Contains(o.creates, i) && o.ended(q.now) {
-			o.fate = fate{at: o.end(), failure: o.failure(q.now)}
+func (c compute) retry(kind string, now time.Time, i *instance) {
+	for _, o := range c.store.operations.byID {
+		if slices.Contains(o.creates, i) && o.ended(now) {
+			o.fate = fate{at: o.end(), failure: o.failure(now)}
 		}
 	}
 	i.power, i.failAt, i.failure = power{}, time.Time{}, errorDetail{}
-	i.upAt = q.now.Add(s.delays().ofBoot(i.vmID + "@" + strconv.FormatInt(q.now.UnixNano(), 10)))
+	i.upAt = now.Add(c.delays.ofBoot(i.vmID + "@" + strconv.FormatInt(now.UnixNano(), 10)))
 	if i.reported {
-		i.upAt = q.now
+		i.upAt = now
 	}
-	s.compute().await(i, q.now)
-	s.compute().strikeNewborn(i, q.route.kind, q.now)
-	s.compute().allot(i, q.now)
+	c.await(i, now)
+	c.strikeNewborn(i, kind, now)
+	c.allot(i, now)
 }
