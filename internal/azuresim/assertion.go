@@ -90,7 +90,7 @@ func (t *jwt) signedBy(key *rsa.PublicKey) bool {
 // checkAssertion refuses a client assertion that neither a registered certificate
 // signed nor a federated credential describes. A zero answer accepts it. Its times
 // are not looked at by a server with AnyToken, whose clock is not the client's.
-func checkAssertion(base string, now time.Time, anyTime bool, p *principal, assertion string) *answer {
+func checkAssertion(p *principal, assertion, base string, anyTime bool, now time.Time) *answer {
 	if p.federated && len(p.credentials) == 0 {
 		return nil // any will do
 	}

@@ -137,7 +137,7 @@ func (s *Server) Certificates() http.Handler {
 		defer s.mu.Unlock()
 		now := s.now()
 		s.sweep(now)
-		q := &request{server: s, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
+		q := &request{server: s, store: &s.store, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
 		q.route.kind = r.Method + " pkiops/certs"
 		q.strike()
 		a, ok := q.faulted()
@@ -197,7 +197,7 @@ func (m metadataRequest) attested() answer {
 		}
 		m.server.nonces[m.from.vmID] = nonce
 	}
-	if other, ok := m.server.store.computer(m.fault.DocumentOf, m.now); ok && m.fault.DocumentOf != "" {
+	if other, ok := m.store.computer(m.fault.DocumentOf, m.now); ok && m.fault.DocumentOf != "" {
 		m.from = other
 	}
 	const layout = "01/02/06 15:04:05 -0000"

@@ -114,13 +114,13 @@ func token(q *request, tenant string) answer {
 	}
 	id := form.Get("client_id")
 	adfs := strings.EqualFold(tenant, "adfs")
-	p := q.server.store.principals.byClientID(id)
+	p := q.store.principals.byClientID(id)
 	if p == nil || !adfs && !strings.EqualFold(p.tenantID, tenant) {
 		return signInFailed(http.StatusBadRequest, "unauthorized_client", 700016,
 			"Application with identifier '"+id+"' was not found in the directory '"+tenant+"'.")
 	}
 	q.principal = p
-	if refusal := checkCredential(q.base, q.now, q.server.AnyToken, p, form); refusal != nil {
+	if refusal := checkCredential(p, form, q.base, q.server.AnyToken, q.now); refusal != nil {
 		return *refusal
 	}
 	audience := form.Get("resource") // versions before 2.0, and ADFS
@@ -145,7 +145,7 @@ func token(q *request, tenant string) answer {
 }
 
 // checkCredential refuses a client that cannot prove who it is; nil: it can.
-func checkCredential(base string, now time.Time, anyTime bool, p *principal, form url.Values) *answer {
+func checkCredential(p *principal, form url.Values, base string, anyTime bool, now time.Time) *answer {
 	const bearer = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 	takesAssertions := p.federated || len(p.certificates) > 0 || len(p.credentials) > 0
 	switch secret := form.Get("client_secret"); {
@@ -155,7 +155,7 @@ func checkCredential(base string, now time.Time, anyTime bool, p *principal, for
 		return signInRefused(7000215,
 			"Invalid client secret provided. Ensure the secret being sent in the request is the client secret value, not the client secret ID, for a secret added to app '"+p.clientID+"'.")
 	case takesAssertions && form.Get("client_assertion") != "" && form.Get("client_assertion_type") == bearer:
-		return checkAssertion(base, now, anyTime, p, form.Get("client_assertion"))
+		return checkAssertion(p, form.Get("client_assertion"), base, anyTime, now)
 	}
 	return signInRefused(7000218, "The request body must contain the following parameter: 'client_assertion' or 'client_secret'.")
 }

@@ -32,7 +32,7 @@ func (a *autoscaleSetting) wire() map[string]any {
 
 func listAutoscale(q *request) answer {
 	list := []map[string]any{}
-	for _, a := range q.server.store.autoscale {
+	for _, a := range q.store.autoscale {
 		if strings.EqualFold(a.subscription, q.route.subscription) && (q.route.group == "" || strings.EqualFold(a.group, q.route.group)) {
 			list = append(list, a.wire())
 		}
@@ -48,11 +48,11 @@ func (st *store) autoscaleAt(at route) int {
 }
 
 func getAutoscale(q *request) answer {
-	n := q.server.store.autoscaleAt(q.route)
+	n := q.store.autoscaleAt(q.route)
 	if n < 0 {
 		return resourceNotFound("microsoft.insights/autoscalesettings", q.route.name, q.route.group).answer()
 	}
-	return answer{status: http.StatusOK, body: q.server.store.autoscale[n].wire()}
+	return answer{status: http.StatusOK, body: q.store.autoscale[n].wire()}
 }
 
 func putAutoscale(q *request) answer {
@@ -64,7 +64,7 @@ func putAutoscale(q *request) answer {
 		return bad("BadRequest", "An autoscale setting needs 'targetResourceUri' and at least one of 'profiles'.").answer()
 	}
 	created := answer{status: http.StatusOK}
-	if q.server.store.putAutoscale(a) {
+	if q.store.putAutoscale(a) {
 		created.status = http.StatusCreated
 	}
 	created.body = a.wire()
@@ -72,10 +72,10 @@ func putAutoscale(q *request) answer {
 }
 
 func deleteAutoscale(q *request) answer {
-	n := q.server.store.autoscaleAt(q.route)
+	n := q.store.autoscaleAt(q.route)
 	if n < 0 {
 		return answer{status: http.StatusNoContent}
 	}
-	q.server.store.autoscale = slices.Delete(q.server.store.autoscale, n, n+1)
+	q.store.autoscale = slices.Delete(q.store.autoscale, n, n+1)
 	return answer{status: http.StatusOK}
 }

@@ -107,9 +107,9 @@ var availabilityPatterns = []pattern{
 
 func listAvailabilitySets(q *request) answer {
 	list := []map[string]any{}
-	for _, a := range q.server.store.available {
+	for _, a := range q.store.available {
 		if a.in(q.route.subscription, q.route.group) {
-			list = append(list, a.wire(q.server.store.availableIn(a, q.now)))
+			list = append(list, a.wire(q.store.availableIn(a, q.now)))
 		}
 	}
 	return page(q, list, wireID)
@@ -123,22 +123,22 @@ func (st *store) availabilitySetAt(at route) (*availabilitySet, *problem) {
 	return nil, resourceNotFound(availabilityKind, at.name, at.group)
 }
 
-func (st *store) showAvailabilitySet(now time.Time, a *availabilitySet) answer {
+func (st *store) showAvailabilitySet(a *availabilitySet, now time.Time) answer {
 	return answer{status: http.StatusOK, body: a.wire(st.availableIn(a, now))}
 }
 
 func getAvailabilitySet(q *request) answer {
-	a, p := q.server.store.availabilitySetAt(q.route)
+	a, p := q.store.availabilitySetAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
-	return q.server.store.showAvailabilitySet(q.now, a)
+	return q.store.showAvailabilitySet(a, q.now)
 }
 
 // putAvailabilitySet creates an availability set, or replaces tags and sku; the
 // numbers of domains stay as they were created.
 func putAvailabilitySet(q *request) answer {
-	a, p := q.server.store.availabilitySetAt(q.route)
+	a, p := q.store.availabilitySetAt(q.route)
 	var w map[string]any
 	if p := q.decode(&w); p != nil {
 		return p.answer()
@@ -152,15 +152,15 @@ func putAvailabilitySet(q *request) answer {
 			"sku": map[string]any{"name": "Classic"}, "properties": asMap(w["properties"]),
 		}}
 		delete(asMap(a.model["properties"]), "virtualMachines")
-		shelve(&q.server.store.available, a)
-		q.server.store.openGroup(r)
+		shelve(&q.store.available, a)
+		q.store.openGroup(r)
 	}
 	a.rewrite(w)
-	return q.server.store.showAvailabilitySet(q.now, a)
+	return q.store.showAvailabilitySet(a, q.now)
 }
 
 func patchAvailabilitySet(q *request) answer {
-	a, p := q.server.store.availabilitySetAt(q.route)
+	a, p := q.store.availabilitySetAt(q.route)
 	var w map[string]any
 	if p == nil {
 		p = q.decode(&w)
@@ -169,7 +169,7 @@ func patchAvailabilitySet(q *request) answer {
 		return p.answer()
 	}
 	a.rewrite(w)
-	return q.server.store.showAvailabilitySet(q.now, a)
+	return q.store.showAvailabilitySet(a, q.now)
 }
 
 // rewrite takes over what may change of an availability set.
@@ -182,14 +182,14 @@ func (a *availabilitySet) rewrite(w map[string]any) {
 }
 
 func deleteAvailabilitySet(q *request) answer {
-	a, p := q.server.store.availabilitySetAt(q.route)
+	a, p := q.store.availabilitySetAt(q.route)
 	if p != nil {
 		return answer{status: http.StatusNoContent}
 	}
-	if len(q.server.store.availableIn(a, q.now)) > 0 {
+	if len(q.store.availableIn(a, q.now)) > 0 {
 		return fail(http.StatusConflict, "OperationNotAllowed",
 			"Availability Set '%s' cannot be deleted. Before deleting an Availability Set please ensure that it does not contain any VM.", a.name).answer()
 	}
-	q.server.store.available = slices.DeleteFunc(q.server.store.available, func(other *availabilitySet) bool { return other == a })
+	q.store.available = slices.DeleteFunc(q.store.available, func(other *availabilitySet) bool { return other == a })
 	return answer{status: http.StatusOK}
 }

@@ -217,7 +217,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
-	q := &request{server: s, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
+	q := &request{server: s, store: &s.store, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
 	q.readBody()
 	if !isReadMethod(r.Method) {
 		if s.Observe != nil {

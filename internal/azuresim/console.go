@@ -59,7 +59,7 @@ func (q *request) storage() (answer, bool) {
 	}
 	q.route.kind = q.http.Method + " blob"
 	var machine *instance
-	for i := range q.server.store.everyInstance() {
+	for i := range q.store.everyInstance() {
 		if i.vmID == vmID && !i.gone(q.now) {
 			machine = i
 		}

@@ -73,7 +73,7 @@ func (d *deployment) wire(s *Server, now time.Time) map[string]any {
 }
 
 func getDeployment(q *request) answer {
-	d, p := q.server.store.deploymentAt(q.route)
+	d, p := q.store.deploymentAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -81,7 +81,7 @@ func getDeployment(q *request) answer {
 }
 
 func headDeployment(q *request) answer {
-	if _, p := q.server.store.deploymentAt(q.route); p != nil {
+	if _, p := q.store.deploymentAt(q.route); p != nil {
 		return answer{status: http.StatusNotFound}
 	}
 	return answer{status: http.StatusNoContent}
@@ -91,7 +91,7 @@ func headDeployment(q *request) answer {
 func listDeployments(q *request) answer {
 	state := quoted(q.query.Get("$filter"), "provisioningState")
 	list := []map[string]any{}
-	for _, d := range q.server.store.deployments {
+	for _, d := range q.store.deployments {
 		if strings.EqualFold(d.subscription, q.route.subscription) && strings.EqualFold(d.group, q.route.group) &&
 			(state == "" || strings.EqualFold(state, d.state(q.now))) {
 			list = append(list, d.wire(q.server, q.now))
@@ -130,7 +130,7 @@ func (q *request) readTemplate() (*deployment, *problem) {
 	case w.Location != "":
 		return nil, bad("InvalidDeployment", "The 'location' property is not allowed for '%s' at resource group scope.", q.route.name)
 	}
-	g, p := q.server.store.groupAt(q.route)
+	g, p := q.store.groupAt(q.route)
 	if p != nil {
 		return nil, p
 	}
@@ -175,7 +175,7 @@ func putDeployment(q *request) answer {
 	}
 	s := q.server
 	status := http.StatusCreated
-	if old, p := q.server.store.deploymentAt(q.route); p == nil {
+	if old, p := q.store.deploymentAt(q.route); p == nil {
 		if !old.ended(q.now) {
 			return fail(http.StatusConflict, "DeploymentActiveAndUneditable",
 				"Unable to edit or replace deployment '%s': previous deployment from '%s' is still active. Please see https://aka.ms/arm-deployment-operations for usage details.",
@@ -183,7 +183,7 @@ func putDeployment(q *request) answer {
 		}
 		status = http.StatusOK
 		s.store.forget(old)
-	} else if n := q.server.store.remembered(d); n >= maxDeployments {
+	} else if n := q.store.remembered(d); n >= maxDeployments {
 		return fail(http.StatusConflict, "DeploymentQuotaExceeded",
 			"Creating the deployment '%s' would exceed the quota of '%d'. The current deployment count is '%d'. Please delete some deployments before creating a new one, or see https://aka.ms/800LimitFix for information on managing deployment limits.",
 			d.name, maxDeployments, n).answer()
@@ -213,7 +213,7 @@ func (st *store) remembered(like *deployment) int {
 // getDeploymentStatus is the operation that follows a PUT: it says "Running"
 // where operations of the compute provider say "InProgress".
 func getDeploymentStatus(q *request) answer {
-	d, p := q.server.store.deploymentAt(q.route)
+	d, p := q.store.deploymentAt(q.route)
 	if p != nil || !strings.EqualFold(d.operation, q.route.operation) {
 		return fail(http.StatusNotFound, "DeploymentOperationNotFound", "The deployment operation '%s' could not be found.", q.route.operation).answer()
 	}
@@ -234,7 +234,7 @@ func getDeploymentStatus(q *request) answer {
 
 // deleteDeployment forgets the deployment. What it made stays.
 func deleteDeployment(q *request) answer {
-	d, p := q.server.store.deploymentAt(q.route)
+	d, p := q.store.deploymentAt(q.route)
 	if p != nil {
 		return answer{status: http.StatusNoContent}
 	}
@@ -242,7 +242,7 @@ func deleteDeployment(q *request) answer {
 		return fail(http.StatusConflict, "DeploymentActiveAndUneditable",
 			"The deployment '%s' is still running and can't be deleted: cancel it first.", d.name).answer()
 	}
-	q.server.store.forget(d)
+	q.store.forget(d)
 	return answer{status: http.StatusAccepted}.
 		with("Location", q.link("/subscriptions/"+q.route.subscription+"/operationResults/"+d.operation)).
 		with("Retry-After", seconds(q.server.retryAfter()))
@@ -259,7 +259,7 @@ func postDeployment(q *request) answer {
 	case "whatif":
 		return whatIf(q)
 	case "cancel", "exporttemplate":
-		d, p := q.server.store.deploymentAt(q.route)
+		d, p := q.store.deploymentAt(q.route)
 		switch {
 		case p != nil:
 			return p.answer()

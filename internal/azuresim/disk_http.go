@@ -20,7 +20,7 @@ var diskPatterns = []pattern{
 
 func listDisks(q *request) answer {
 	list := []map[string]any{}
-	for _, d := range q.server.store.disks {
+	for _, d := range q.store.disks {
 		if d.in(q.route.subscription, q.route.group) {
 			list = append(list, d.wire(q.now))
 		}
@@ -37,7 +37,7 @@ func (st *store) diskAt(at route) (*disk, *problem) {
 }
 
 func getDisk(q *request) answer {
-	d, p := q.server.store.diskAt(q.route)
+	d, p := q.store.diskAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -51,7 +51,7 @@ func putDisk(q *request) answer {
 		return p.answer()
 	}
 	location := text(w, "location")
-	d := find(q.server.store.disks, q.route.named().path(diskKind))
+	d := find(q.store.disks, q.route.named().path(diskKind))
 	switch {
 	case location == "":
 		return bad("LocationRequired", "The location property is required for this definition.").answer()
@@ -67,12 +67,12 @@ func putDisk(q *request) answer {
 		return p.answer()
 	}
 	d.rewrite(w)
-	return q.async(answer{status: http.StatusOK, body: d.wire(q.now)}, q.server.store.operations.launch(q.server.Seed, diskKind, d.location, q.now, operation{single: true}))
+	return q.async(answer{status: http.StatusOK, body: d.wire(q.now)}, q.store.operations.launch(q.server.Seed, diskKind, d.location, q.now, operation{single: true}))
 }
 
 // patchDisk merges.
 func patchDisk(q *request) answer {
-	d, p := q.server.store.diskAt(q.route)
+	d, p := q.store.diskAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -84,7 +84,7 @@ func patchDisk(q *request) answer {
 		return p.answer()
 	}
 	d.rewrite(w)
-	return q.async(answer{status: http.StatusOK, body: d.wire(q.now)}, q.server.store.operations.launch(q.server.Seed, diskKind, d.location, q.now, operation{single: true}))
+	return q.async(answer{status: http.StatusOK, body: d.wire(q.now)}, q.store.operations.launch(q.server.Seed, diskKind, d.location, q.now, operation{single: true}))
 }
 
 // refuse is what Azure changes of no disk: it gets no smaller (MicrosoftDocs/azure-docs, pull request 57951), and leaves no zone
@@ -126,13 +126,13 @@ func (d *disk) rewrite(w map[string]any) {
 
 // deleteDisk refuses while a machine holds the disk.
 func deleteDisk(q *request) answer {
-	d := find(q.server.store.disks, q.route.named().path(diskKind))
+	d := find(q.store.disks, q.route.named().path(diskKind))
 	if d == nil {
 		return answer{status: http.StatusNoContent}
 	}
 	if by := d.holds(q.now); by != "" {
 		return fail(http.StatusConflict, "OperationNotAllowed", "Disk %s is attached to VM %s.", d.resource.name, by).answer()
 	}
-	q.server.store.disks = slices.DeleteFunc(q.server.store.disks, func(other *disk) bool { return other == d })
-	return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.launch(q.server.Seed, diskKind, d.location, q.now, operation{single: true}))
+	q.store.disks = slices.DeleteFunc(q.store.disks, func(other *disk) bool { return other == d })
+	return q.async(answer{status: http.StatusAccepted}, q.store.operations.launch(q.server.Seed, diskKind, d.location, q.now, operation{single: true}))
 }

@@ -60,7 +60,7 @@ func (m metadataRequest) scheduledEvents() answer {
 	if !warm {
 		return answer{status: http.StatusOK, body: body}
 	}
-	for _, e := range m.server.store.events {
+	for _, e := range m.store.events {
 		if !m.from.instance.sees(e.machine) {
 			continue
 		}
@@ -103,7 +103,7 @@ func (m metadataRequest) acknowledge() answer {
 	var agreed []*event
 	for _, r := range w.StartRequests {
 		before := len(agreed)
-		for _, e := range m.server.store.events {
+		for _, e := range m.store.events {
 			if strings.EqualFold(e.id, r.EventID) && m.from.instance.sees(e.machine) && !reached(e.end(), m.now) {
 				agreed = append(agreed, e)
 			}

@@ -11,7 +11,7 @@ type fate struct {
 }
 
 // decide settles the fate of an operation that a request has begun.
-func (f *Fault) decide(now time.Time, o *operation) {
+func (f *Fault) decide(o *operation, now time.Time) {
 	switch f.Operation {
 	case "Endless":
 		o.endless = true

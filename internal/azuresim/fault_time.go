@@ -132,12 +132,12 @@ func (q *request) promise(there any, o operation) *operation {
 	_, kind, _ := strings.Cut(q.route.kind, " ")
 	switch {
 	case strings.HasPrefix(kind, machinesType):
-		if i, p := q.server.store.machineAt(q.route, q.now); p == nil {
-			return q.server.store.operations.beginOn(q.server.Seed, i, q.now, o)
+		if i, p := q.store.machineAt(q.route, q.now); p == nil {
+			return q.store.operations.beginOn(q.server.Seed, i, q.now, o)
 		}
 	case strings.HasPrefix(kind, setsType):
-		if ss, p := q.server.store.scaleSetAt(q.route); p == nil {
-			return q.server.store.operations.begin(q.server.Seed, ss, q.now, o)
+		if ss, p := q.store.scaleSetAt(q.route); p == nil {
+			return q.store.operations.begin(q.server.Seed, ss, q.now, o)
 		}
 	}
 	namespace, _, _ := strings.Cut(q.route.action, "/")
@@ -145,7 +145,7 @@ func (q *request) promise(there any, o operation) *operation {
 	if location == "" || namespace != "Microsoft.Compute" && namespace != "Microsoft.Network" {
 		return nil
 	}
-	return q.server.store.operations.launch(q.server.Seed, namespace, location, q.now, o)
+	return q.store.operations.launch(q.server.Seed, namespace, location, q.now, o)
 }
 
 // draft is what a resource that is being created reads as until it is there.

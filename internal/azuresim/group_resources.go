@@ -10,7 +10,7 @@ import (
 
 // inventory are the resources of a group, or of the subscription where the group is "", that have no parent, as a list of them shows each:
 // id, name, type, location, tags and managedBy. Machines of uniform scale sets are parts of their sets.
-func (st *store) inventory(seed uint64, tenantID, subscription string, now time.Time, group string) []map[string]any {
+func (st *store) inventory(seed uint64, tenantID, subscription, group string, now time.Time) []map[string]any {
 	var all []map[string]any
 	add := func(in bool, full map[string]any) {
 		if !in {
@@ -29,7 +29,7 @@ func (st *store) inventory(seed uint64, tenantID, subscription string, now time.
 	}
 	for i := range st.everyInstance() {
 		if !i.uniform() && !i.gone(now) && i.in(subscription, group) {
-			add(true, st.showMachine(seed, tenantID, now, i, false))
+			add(true, st.showMachine(i, false, seed, tenantID, now))
 		}
 	}
 	for _, x := range st.available {
@@ -58,11 +58,11 @@ var tagFilter = regexp.MustCompile(`^tagName eq '([^']*)' and tagValue eq '([^']
 // listResources lists what a resource group, or the subscription, holds.
 func listResources(q *request) answer {
 	if q.route.group != "" {
-		if _, p := q.server.store.groupAt(q.route); p != nil {
+		if _, p := q.store.groupAt(q.route); p != nil {
 			return p.answer()
 		}
 	}
-	all := q.server.store.inventory(q.server.Seed, q.server.TenantID, q.route.subscription, q.now, q.route.group)
+	all := q.store.inventory(q.server.Seed, q.server.TenantID, q.route.subscription, q.route.group, q.now)
 	if filter := q.query.Get("$filter"); filter != "" {
 		m := tagFilter.FindStringSubmatch(filter)
 		if m == nil {
@@ -83,19 +83,19 @@ func listResources(q *request) answer {
 
 // deleteGroup deletes a resource group with its deployments, and the roles at it. Azure deletes what is in it, too, which is not simulated.
 func deleteGroup(q *request) answer {
-	g, p := q.server.store.groupAt(q.route)
+	g, p := q.store.groupAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
-	if all := q.server.store.inventory(q.server.Seed, q.server.TenantID, q.route.subscription, q.now, q.route.group); len(all) > 0 {
+	if all := q.store.inventory(q.server.Seed, q.server.TenantID, q.route.subscription, q.route.group, q.now); len(all) > 0 {
 		return fail(http.StatusConflict, "ResourceGroupDeletionBlocked", "Deletion of resource group '%s' is simulated only when it is empty; it has '%s'.",
 			g.name, wireID(all[0])).answer()
 	}
-	q.server.store.deployments = slices.DeleteFunc(q.server.store.deployments, func(d *deployment) bool {
+	q.store.deployments = slices.DeleteFunc(q.store.deployments, func(d *deployment) bool {
 		return strings.EqualFold(d.subscription, g.subscription) && strings.EqualFold(d.group, g.name)
 	})
-	rights := &q.server.store.rights
+	rights := &q.store.rights
 	rights.assignments = slices.DeleteFunc(rights.assignments, func(a *assignment) bool { return within(a.scope, g.id()) })
-	q.server.store.groups = slices.DeleteFunc(q.server.store.groups, func(other *resourceGroup) bool { return other == g })
+	q.store.groups = slices.DeleteFunc(q.store.groups, func(other *resourceGroup) bool { return other == g })
 	return answer{status: http.StatusOK}
 }

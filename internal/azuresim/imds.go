@@ -38,7 +38,7 @@ func (s *Server) Metadata(vm string) http.Handler {
 		defer s.mu.Unlock()
 		now := s.now()
 		s.sweep(now)
-		q := &request{server: s, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
+		q := &request{server: s, store: &s.store, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
 		q.readBody()
 		if !isReadMethod(r.Method) {
 			s.remember(now)
@@ -162,11 +162,11 @@ func (m metadataRequest) token() answer {
 func (m metadataRequest) chooseIdentity() (*principal, string) {
 	var own *principal
 	if m.from.systemAssigned {
-		own = m.server.store.principals.ofMachine(m.server.Seed, m.server.TenantID, m.from)
+		own = m.store.principals.ofMachine(m.server.Seed, m.server.TenantID, m.from)
 	}
 	var assigned []*principal
 	for _, id := range m.from.identities {
-		for _, p := range m.server.store.principals {
+		for _, p := range m.store.principals {
 			if strings.EqualFold(p.id, id) {
 				assigned = append(assigned, p)
 			}

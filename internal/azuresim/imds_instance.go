@@ -88,7 +88,7 @@ func (c computer) storage(q *request) map[string]any {
 		image[k] = c.image(k)
 	}
 	temporary := 0
-	if k := q.server.store.skus.find(c.size); k != nil {
+	if k := q.store.skus.find(c.size); k != nil {
 		temporary = k.ResourceDiskGB * 1024
 	}
 	data := []any{}
@@ -184,13 +184,13 @@ func (c computer) document(q *request) map[string]any {
 		"vmSize":                     c.size,
 		"zone":                       c.zone,
 	}
-	prefix, known := q.server.store.generic.subnetPrefix(q.server.Loopback, c.instance.subnet())
+	prefix, known := q.store.generic.subnetPrefix(q.server.Loopback, c.instance.subnet())
 	if !known {
 		prefix = netip.MustParsePrefix("10.0.0.0/8")
 	}
 	network := map[string]any{"interface": []any{map[string]any{
 		"ipv4": map[string]any{
-			"ipAddress": []any{map[string]any{"privateIpAddress": c.ip, "publicIpAddress": q.server.store.generic.publicAddressOf(c.instance)}},
+			"ipAddress": []any{map[string]any{"privateIpAddress": c.ip, "publicIpAddress": q.store.generic.publicAddressOf(c.instance)}},
 			"subnet":    []any{map[string]any{"address": prefix.Addr().String(), "prefix": strconv.Itoa(prefix.Bits())}},
 		},
 		"ipv6":       map[string]any{"ipAddress": []any{}},

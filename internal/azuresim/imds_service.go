@@ -36,10 +36,10 @@ func (m metadataRequest) throttle(area string) (answer, bool) {
 func (m metadataRequest) loadBalancer() answer {
 	var public []string
 	for _, id := range m.from.instance.balancers() {
-		public = append(public, m.server.store.generic.frontends(id, m.from.ip)...)
+		public = append(public, m.store.generic.frontends(id, m.from.ip)...)
 	}
 	if len(m.from.instance.nics) > 0 {
-		own := find(m.server.store.generic.list, text(first(dig(m.from.instance.nics[0].nic.model, "properties", "ipConfigurations")), "properties", "publicIPAddress", "id"))
+		own := find(m.store.generic.list, text(first(dig(m.from.instance.nics[0].nic.model, "properties", "ipConfigurations")), "properties", "publicIPAddress", "id"))
 		if own != nil && strings.EqualFold(text(own.model, "sku", "name"), "Standard") {
 			public = append(public, own.address)
 		}
@@ -98,7 +98,7 @@ func (s *Server) AppServiceIdentity(vm, secret string) http.Handler {
 		defer s.mu.Unlock()
 		now := s.now()
 		s.sweep(now)
-		q := &request{server: s, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
+		q := &request{server: s, store: &s.store, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
 		q.route.kind = r.Method + " appservice/token"
 		c, ok := s.store.computer(vm, now)
 		switch {

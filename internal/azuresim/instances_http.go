@@ -140,7 +140,7 @@ func (q *request) listNames(ss *scaleSet) answer {
 }
 
 func listInstances(q *request) answer {
-	ss, p := q.server.store.scaleSetAt(q.route)
+	ss, p := q.store.scaleSetAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -199,7 +199,7 @@ func (st *store) instanceAt(at route, method string, now time.Time) (*instance, 
 }
 
 func getInstance(q *request) answer {
-	i, p := q.server.store.instanceAt(q.route, q.http.Method, q.now)
+	i, p := q.store.instanceAt(q.route, q.http.Method, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -207,7 +207,7 @@ func getInstance(q *request) answer {
 }
 
 func getInstanceView(q *request) answer {
-	i, p := q.server.store.instanceAt(q.route, q.http.Method, q.now)
+	i, p := q.store.instanceAt(q.route, q.http.Method, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -217,7 +217,7 @@ func getInstanceView(q *request) answer {
 // putInstance takes the protection policy, the data disks and the pools of its
 // interfaces out of a model; the rest of an instance does not change.
 func putInstance(q *request) answer {
-	i, p := q.server.store.instanceAt(q.route, q.http.Method, q.now)
+	i, p := q.store.instanceAt(q.route, q.http.Method, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -251,13 +251,13 @@ func putInstance(q *request) answer {
 		i.protection = *w.Properties.ProtectionPolicy
 	}
 	i.etag++
-	o := q.server.store.operations.begin(q.server.Seed, i.set, q.now, operation{})
+	o := q.store.operations.begin(q.server.Seed, i.set, q.now, operation{})
 	return q.async(answer{status: http.StatusOK, body: i.wire(q.now, false)}, o)
 }
 
 // deleteInstance is the delete of one instance by its own path.
 func deleteInstance(q *request) answer {
-	ss, p := q.server.store.uniformSetAt(q.route, "virtualMachines.DELETE")
+	ss, p := q.store.uniformSetAt(q.route, "virtualMachines.DELETE")
 	if p != nil {
 		return p.answer()
 	}
@@ -274,7 +274,7 @@ type ids struct {
 
 // postScaleSet runs an action on a scale set.
 func postScaleSet(q *request) answer {
-	ss, p := q.server.store.scaleSetAt(q.route)
+	ss, p := q.store.scaleSetAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -309,7 +309,7 @@ func postScaleSet(q *request) answer {
 
 // postInstance runs an action on one instance.
 func postInstance(q *request) answer {
-	i, p := q.server.store.instanceAt(q.route, q.http.Method, q.now)
+	i, p := q.store.instanceAt(q.route, q.http.Method, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -359,5 +359,5 @@ func (q *request) deleteByID(ss *scaleSet, ids []string) answer {
 		q.server.compute().doom(&o, i, q.route.kind, q.now)
 	}
 	ss.etag++
-	return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.begin(q.server.Seed, ss, q.now, o))
+	return q.async(answer{status: http.StatusAccepted}, q.store.operations.begin(q.server.Seed, ss, q.now, o))
 }

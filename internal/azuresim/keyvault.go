@@ -31,11 +31,11 @@ var vaultPatterns = []pattern{
 
 // refuse is what Azure would not write of a resource that the server otherwise
 // knows nothing about; nil: it would.
-func (g *generic) refuse(at route, now time.Time, model map[string]any) *problem {
+func (g *generic) refuse(at route, model map[string]any, now time.Time) *problem {
 	parent := ""
 	switch kind := at.opaqueType(); {
 	case strings.EqualFold(kind, vaultKind):
-		if p := g.refuseVault(at, now, model); p != nil {
+		if p := g.refuseVault(at, model, now); p != nil {
 			return p
 		}
 	case strings.EqualFold(kind, secretKind):
@@ -57,7 +57,7 @@ func (g *generic) refuse(at route, now time.Time, model map[string]any) *problem
 }
 
 // refuseVault is what Azure would not write of a vault; nil: it would.
-func (g *generic) refuseVault(at route, now time.Time, model map[string]any) *problem {
+func (g *generic) refuseVault(at route, model map[string]any, now time.Time) *problem {
 	switch {
 	case !vaultName.MatchString(at.name):
 		return bad("VaultNameNotValid", "The vault name '%s' is invalid. A vault's name must be between 3-24 alphanumeric characters.", at.name)
@@ -112,7 +112,7 @@ func checkVaultName(q *request) answer {
 	switch {
 	case !vaultName.MatchString(w.Name):
 		return answer{status: http.StatusOK, body: map[string]any{"nameAvailable": false, "reason": "AccountNameInvalid", "message": "The vault name '" + w.Name + "' is invalid."}}
-	case !q.server.store.generic.vaultNameFree(w.Name, q.now):
+	case !q.store.generic.vaultNameFree(w.Name, q.now):
 		return answer{status: http.StatusOK, body: map[string]any{"nameAvailable": false, "reason": "AlreadyExists", "message": "The vault name '" + w.Name + "' is already in use."}}
 	}
 	return answer{status: http.StatusOK, body: map[string]any{"nameAvailable": true}}
@@ -219,7 +219,7 @@ func (g *generic) deletedVaults(at route, now time.Time) (all []*removal) {
 
 func listDeletedVaults(q *request) answer {
 	list := []map[string]any{}
-	for _, r := range q.server.store.generic.deletedVaults(q.route, q.now) {
+	for _, r := range q.store.generic.deletedVaults(q.route, q.now) {
 		list = append(list, r.vaultWire())
 	}
 	slices.SortFunc(list, func(a, b map[string]any) int { return strings.Compare(idOf(a), idOf(b)) })
@@ -237,7 +237,7 @@ func (g *generic) deletedVault(at route, now time.Time) (*removal, *problem) {
 }
 
 func getDeletedVault(q *request) answer {
-	r, p := q.server.store.generic.deletedVault(q.route, q.now)
+	r, p := q.store.generic.deletedVault(q.route, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -246,7 +246,7 @@ func getDeletedVault(q *request) answer {
 
 // purgeVault ends a deleted vault for good. Its name is free when the operation has ended.
 func purgeVault(q *request) answer {
-	r, p := q.server.store.generic.deletedVault(q.route, q.now)
+	r, p := q.store.generic.deletedVault(q.route, q.now)
 	switch {
 	case p != nil:
 		return p.answer()
@@ -254,10 +254,10 @@ func purgeVault(q *request) answer {
 		return fail(http.StatusMethodNotAllowed, "MethodNotAllowed", "Operation 'DeletedVaultPurge' is not allowed.").answer()
 	}
 	r.until = q.now.Add(purgeTime)
-	for _, part := range q.server.store.generic.removals { // secrets that were deleted before it
+	for _, part := range q.store.generic.removals { // secrets that were deleted before it
 		if within(part.opaque.path, r.opaque.path) {
 			part.until = r.until
 		}
 	}
-	return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.launch(q.server.Seed, vaultKind, q.route.location, q.now, operation{single: true, until: r.until}))
+	return q.async(answer{status: http.StatusAccepted}, q.store.operations.launch(q.server.Seed, vaultKind, q.route.location, q.now, operation{single: true, until: r.until}))
 }

@@ -128,7 +128,7 @@ func (v vaultRequest) whole(o *opaque) answer {
 
 func (v vaultRequest) listSecrets() answer {
 	list := []map[string]any{}
-	for _, o := range v.server.store.generic.list {
+	for _, o := range v.store.generic.list {
 		if strings.EqualFold(o.kind, secretKind) && within(o.path, v.vault.path) {
 			list = append(list, v.bundle(o))
 		}
@@ -137,7 +137,7 @@ func (v vaultRequest) listSecrets() answer {
 }
 
 func (v vaultRequest) readSecret() answer {
-	secret := find(v.server.store.generic.list, v.secretPath())
+	secret := find(v.store.generic.list, v.secretPath())
 	if secret == nil {
 		return secretNotFound(v.name)
 	}
@@ -155,25 +155,25 @@ func (v vaultRequest) setSecret() answer {
 	switch {
 	case w.Value == "":
 		return vaultError(http.StatusBadRequest, "BadParameter", "The secret has no value.")
-	case v.server.store.generic.removed(v.secretPath(), v.now) != nil:
+	case v.store.generic.removed(v.secretPath(), v.now) != nil:
 		return secretIsDeleted(v.name).answer()
 	}
-	o := find(v.server.store.generic.list, v.secretPath())
+	o := find(v.store.generic.list, v.secretPath())
 	if o == nil {
 		o = &opaque{path: v.secretPath(), kind: secretKind, name: v.name, created: v.now}
-		shelve(&v.server.store.generic.list, o)
+		shelve(&v.store.generic.list, o)
 	}
 	o.model = map[string]any{"properties": map[string]any{"value": w.Value, "contentType": w.ContentType}}
 	return v.whole(o)
 }
 
 func (v vaultRequest) deleteSecret() answer {
-	o := find(v.server.store.generic.list, v.secretPath())
+	o := find(v.store.generic.list, v.secretPath())
 	if o == nil {
 		return secretNotFound(v.name)
 	}
-	v.server.store.generic.list = slices.DeleteFunc(v.server.store.generic.list, func(other *opaque) bool { return other == o })
-	return answer{status: http.StatusOK, body: v.deleted(v.server.store.generic.remove(o, v.vault, nil, v.now))}
+	v.store.generic.list = slices.DeleteFunc(v.store.generic.list, func(other *opaque) bool { return other == o })
+	return answer{status: http.StatusOK, body: v.deleted(v.store.generic.remove(o, v.vault, nil, v.now))}
 }
 
 // deleted is a deleted secret as a read shows it.
@@ -186,7 +186,7 @@ func (v vaultRequest) deleted(r *removal) map[string]any {
 
 func (v vaultRequest) listDeletedSecrets() answer {
 	list := []map[string]any{}
-	for _, r := range v.server.store.generic.removals {
+	for _, r := range v.store.generic.removals {
 		if strings.EqualFold(r.opaque.kind, secretKind) && within(r.opaque.path, v.vault.path) && !r.gone(v.now) {
 			list = append(list, v.deleted(r))
 		}
@@ -196,7 +196,7 @@ func (v vaultRequest) listDeletedSecrets() answer {
 }
 
 func (v vaultRequest) readDeletedSecret() answer {
-	r := v.server.store.generic.removed(v.secretPath(), v.now)
+	r := v.store.generic.removed(v.secretPath(), v.now)
 	if r == nil {
 		return secretNotFound(v.name)
 	}
@@ -204,16 +204,16 @@ func (v vaultRequest) readDeletedSecret() answer {
 }
 
 func (v vaultRequest) recoverSecret() answer {
-	r := v.server.store.generic.removed(v.secretPath(), v.now)
+	r := v.store.generic.removed(v.secretPath(), v.now)
 	if r == nil {
 		return secretNotFound(v.name)
 	}
-	v.server.store.generic.restore(r)
+	v.store.generic.restore(r)
 	return answer{status: http.StatusOK, body: v.bundle(r.opaque)}
 }
 
 func (v vaultRequest) purgeSecret() answer {
-	r := v.server.store.generic.removed(v.secretPath(), v.now)
+	r := v.store.generic.removed(v.secretPath(), v.now)
 	switch {
 	case r == nil:
 		return secretNotFound(v.name)

@@ -84,7 +84,7 @@ func (q *request) checkLocks() *problem {
 		return nil
 	}
 	var locked []string
-	for _, l := range q.server.store.rights.locks {
+	for _, l := range q.store.rights.locks {
 		above := within(q.route.scope, l.scope)
 		below := operation == "delete" && within(l.scope, q.route.scope)
 		if (above || below) && (l.level == ReadOnly || operation == "delete") {

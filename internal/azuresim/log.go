@@ -99,7 +99,7 @@ func (q *request) record(a answer, id string) Request {
 		IfMatch: q.http.Header.Get("If-Match"),
 	}
 	if r.IfMatch != "" && r.Status >= 400 && !q.fault.Applied {
-		ss, p := q.server.store.scaleSetAt(q.route)
+		ss, p := q.store.scaleSetAt(q.route)
 		r.Outdated = p == nil && q.checkETag(ss.etagText()) != nil
 	}
 	r.Capacity, r.InstanceIDs = asked(q.makes, q.route, q.body)
@@ -140,12 +140,12 @@ func (q *request) lists() (sets []string) {
 	case q.route.kind == "LIST "+vmsType, q.route.kind == "LIST "+machinesType && setFilter(q.query) != "":
 		return []string{strings.ToLower(q.route.set)}
 	case q.route.kind == "LIST "+machinesType:
-		for _, ss := range q.server.store.sets {
+		for _, ss := range q.store.sets {
 			if ss.flexible() && strings.EqualFold(ss.subscription, q.route.subscription) && (q.route.group == "" || strings.EqualFold(ss.group, q.route.group)) {
 				sets = append(sets, strings.ToLower(ss.name))
 			}
 		}
-		sets = append(sets, q.server.pools.in(q.route, q.server.store.machines)...)
+		sets = append(sets, q.server.pools.in(q.route, q.store.machines)...)
 	}
 	return sets
 }

@@ -128,7 +128,7 @@ func (p part) set(items []any) {
 
 // wire is the part as a read shows it; nil: it is not there.
 func (p part) wire(q *request) map[string]any {
-	for _, item := range asList(dig(q.server.store.show(q.now, p.of), "properties", p.list)) {
+	for _, item := range asList(dig(q.store.show(p.of, q.now), "properties", p.list)) {
 		if strings.EqualFold(text(item, "name"), p.name) {
 			return asMap(item)
 		}
@@ -152,7 +152,7 @@ func (q *request) putPart(p part, model map[string]any) answer {
 	return q.written(answer{status: status, body: p.wire(q)}, p.of)
 }
 
-func (st *store) deletePart(r route, now time.Time, p part) answer {
+func (st *store) deletePart(r route, p part, now time.Time) answer {
 	at := p.index()
 	if at < 0 {
 		return answer{status: http.StatusNoContent}
@@ -167,12 +167,12 @@ func (st *store) deletePart(r route, now time.Time, p part) answer {
 // listParts lists the parts of a resource.
 func listParts(q *request) answer {
 	above, list := cutLast(q.http.URL.Path, "/")
-	of := find(q.server.store.generic.list, above)
+	of := find(q.store.generic.list, above)
 	if of == nil {
 		return fail(http.StatusNotFound, "ResourceNotFound", "The Resource '%s' was not found.", above).answer()
 	}
 	items := []map[string]any{}
-	for name, v := range asMap(q.server.store.show(q.now, of)["properties"]) {
+	for name, v := range asMap(q.store.show(of, q.now)["properties"]) {
 		if strings.EqualFold(name, list) {
 			for _, item := range asList(v) {
 				items = append(items, asMap(item))
@@ -187,12 +187,12 @@ func (q *request) refuseNetwork(kind, id string, model map[string]any) *problem 
 	if _, known := networkKinds[strings.ToLower(kind)]; !known {
 		return nil
 	}
-	if there := find(q.server.store.generic.list, id); there != nil {
+	if there := find(q.store.generic.list, id); there != nil {
 		if p := q.checkETag(there.etag()); p != nil && strings.EqualFold(q.route.scope, id) {
 			return p
 		}
 	}
-	refusal := q.server.store.refuseRanges(q.now, kind, id, model)
+	refusal := q.store.refuseRanges(kind, id, model, q.now)
 	each := func(key, wanted string) {
 		lower := strings.ToLower(wanted)
 		switch {
@@ -204,7 +204,7 @@ func (q *request) refuseNetwork(kind, id string, model map[string]any) *problem 
 				refusal = missingReference(wanted, id)
 			}
 		case strings.EqualFold(key, "publicIPAddress") || strings.EqualFold(key, "publicIpAddresses"):
-			refusal = q.server.store.takePublicAddress(q.now, wanted, id)
+			refusal = q.store.takePublicAddress(wanted, id, q.now)
 		}
 	}
 	eachReference(model["properties"], "", each)
@@ -213,7 +213,7 @@ func (q *request) refuseNetwork(kind, id string, model map[string]any) *problem 
 
 // refuseRanges is what Azure would not write of a network's ranges: a subnet outside of it (MicrosoftDocs/azure-docs, pull request 123869),
 // and another range of a subnet that is used (hashicorp/terraform-provider-azurerm, issue 11211).
-func (st *store) refuseRanges(now time.Time, kind, id string, model map[string]any) *problem {
+func (st *store) refuseRanges(kind, id string, model map[string]any, now time.Time) *problem {
 	if !strings.EqualFold(kind, "Microsoft.Network/virtualNetworks") {
 		return nil
 	}
@@ -267,7 +267,7 @@ func partName(kind, list string) string {
 }
 
 // takePublicAddress refuses a public address that is not there, or that another resource has.
-func (st *store) takePublicAddress(now time.Time, wanted, by string) *problem {
+func (st *store) takePublicAddress(wanted, by string, now time.Time) *problem {
 	if find(st.generic.list, wanted) == nil {
 		return missingReference(wanted, by)
 	}
@@ -333,7 +333,7 @@ func (st *store) user(id string, now time.Time) (found string) {
 }
 
 // show is a resource as a read shows it, with what follows from others.
-func (st *store) show(now time.Time, o *opaque) map[string]any {
+func (st *store) show(o *opaque, now time.Time) map[string]any {
 	out := o.wire()
 	kind, known := networkKinds[strings.ToLower(o.kind)]
 	if !known {
@@ -368,7 +368,7 @@ func (st *store) show(now time.Time, o *opaque) map[string]any {
 		}
 	case "microsoft.network/loadbalancers":
 		showRules(properties)
-		st.showMembers(now, properties)
+		st.showMembers(properties, now)
 	}
 	return out
 }
@@ -392,7 +392,7 @@ func showRules(properties map[string]any) {
 }
 
 // showMembers names the configurations of interfaces in the pools of a load balancer.
-func (st *store) showMembers(now time.Time, properties map[string]any) {
+func (st *store) showMembers(properties map[string]any, now time.Time) {
 	for _, pool := range asList(properties["backendAddressPools"]) {
 		id, members := text(pool, "id"), []any{}
 		in := func(c map[string]any) bool {

@@ -27,7 +27,7 @@ var interfacePatterns = []pattern{
 
 func listInterfaces(q *request) answer {
 	list := []map[string]any{}
-	for _, n := range q.server.store.interfaces {
+	for _, n := range q.store.interfaces {
 		if n.in(q.route.subscription, q.route.group) {
 			list = append(list, n.wire())
 		}
@@ -47,7 +47,7 @@ func (st *store) interfaceAt(at route) (*networkInterface, *problem) {
 }
 
 func getInterface(q *request) answer {
-	n, p := q.server.store.interfaceAt(q.route)
+	n, p := q.store.interfaceAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -61,7 +61,7 @@ func putInterface(q *request) answer {
 	if p := q.decode(&w); p != nil {
 		return p.answer()
 	}
-	n := find(q.server.store.interfaces, q.route.named().path(interfaceKind))
+	n := find(q.store.interfaces, q.route.named().path(interfaceKind))
 	location := text(w, "location")
 	model := map[string]any{"location": location, "properties": withoutComputed(asMap(w["properties"]))}
 	if w["tags"] != nil {
@@ -99,7 +99,7 @@ func putInterface(q *request) answer {
 		n.etag++
 		q.server.network().addressInterface(n, q.now)
 	}
-	o := q.server.store.operations.launch(q.server.Seed, interfaceKind, n.location, q.now, operation{single: true})
+	o := q.store.operations.launch(q.server.Seed, interfaceKind, n.location, q.now, operation{single: true})
 	return q.async(answer{status: status, body: n.wire()}, o)
 }
 
@@ -113,7 +113,7 @@ func withoutComputed(properties map[string]any) map[string]any {
 
 // patchInterface replaces tags, which is all that the network provider patches.
 func patchInterface(q *request) answer {
-	n, p := q.server.store.interfaceAt(q.route)
+	n, p := q.store.interfaceAt(q.route)
 	var w struct {
 		Tags map[string]any `json:"tags"`
 	}
@@ -135,7 +135,7 @@ func patchInterface(q *request) answer {
 
 // deleteInterface refuses while a machine uses the interface, or Azure keeps it.
 func deleteInterface(q *request) answer {
-	n := find(q.server.store.interfaces, q.route.named().path(interfaceKind))
+	n := find(q.store.interfaces, q.route.named().path(interfaceKind))
 	if n == nil {
 		return answer{status: http.StatusNoContent}
 	}
@@ -147,13 +147,13 @@ func deleteInterface(q *request) answer {
 	if p := n.held("", q.now); p != nil {
 		return p.answer()
 	}
-	q.server.store.interfaces = slices.DeleteFunc(q.server.store.interfaces, func(other *networkInterface) bool { return other == n })
-	return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.launch(q.server.Seed, interfaceKind, n.location, q.now, operation{single: true}))
+	q.store.interfaces = slices.DeleteFunc(q.store.interfaces, func(other *networkInterface) bool { return other == n })
+	return q.async(answer{status: http.StatusAccepted}, q.store.operations.launch(q.server.Seed, interfaceKind, n.location, q.now, operation{single: true}))
 }
 
 // listSetInterfaces lists the interfaces of all uniform instances of a set.
 func listSetInterfaces(q *request) answer {
-	ss, p := q.server.store.uniformSetAt(q.route, "networkInterfaces.GET")
+	ss, p := q.store.uniformSetAt(q.route, "networkInterfaces.GET")
 	if p != nil {
 		return p.answer()
 	}
@@ -166,7 +166,7 @@ func listSetInterfaces(q *request) answer {
 }
 
 func listInstanceInterfaces(q *request) answer {
-	i, p := q.server.store.instanceAt(q.route, q.http.Method, q.now)
+	i, p := q.store.instanceAt(q.route, q.http.Method, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -174,7 +174,7 @@ func listInstanceInterfaces(q *request) answer {
 }
 
 func getInstanceInterface(q *request) answer {
-	i, p := q.server.store.instanceAt(q.route, q.http.Method, q.now)
+	i, p := q.store.instanceAt(q.route, q.http.Method, q.now)
 	switch {
 	case p != nil:
 		return p.answer()

@@ -129,19 +129,19 @@ type generic struct {
 }
 
 func getOpaque(q *request) answer {
-	o, p := q.server.store.generic.at(q.route, q.http.URL.Path)
-	if who := q.server.store.identityAt(q.route, q.route.scope); p != nil && who != nil {
+	o, p := q.store.generic.at(q.route, q.http.URL.Path)
+	if who := q.store.identityAt(q.route, q.route.scope); p != nil && who != nil {
 		return answer{status: http.StatusOK, body: who.wire()}
 	}
 	if p != nil {
-		if part, ok := q.server.store.generic.partAt(q.route); ok {
+		if part, ok := q.store.generic.partAt(q.route); ok {
 			if body := part.wire(q); body != nil {
 				return answer{status: http.StatusOK, body: body}
 			}
 		}
 		return p.answer()
 	}
-	return answer{status: http.StatusOK, body: q.server.store.show(q.now, o)}
+	return answer{status: http.StatusOK, body: q.store.show(o, q.now)}
 }
 
 // listOpaque lists what deployments have created of the type at the path's end:
@@ -149,9 +149,9 @@ func getOpaque(q *request) answer {
 func listOpaque(q *request) answer {
 	scope, kind, _ := strings.Cut(q.http.URL.Path, "/providers/")
 	list := []map[string]any{}
-	for _, o := range q.server.store.generic.list {
+	for _, o := range q.store.generic.list {
 		if strings.EqualFold(o.kind, kind) && within(o.path, scope) {
-			list = append(list, q.server.store.show(q.now, o))
+			list = append(list, q.store.show(o, q.now))
 		}
 	}
 	slices.SortFunc(list, func(a, b map[string]any) int { return strings.Compare(idOf(a), idOf(b)) })
@@ -167,17 +167,17 @@ func putOpaque(q *request) answer {
 	if model == nil {
 		return bad("InvalidRequestContent", "The request content was invalid: the body is empty.").answer()
 	}
-	if part, ok := q.server.store.generic.partAt(q.route); ok {
+	if part, ok := q.store.generic.partAt(q.route); ok {
 		return q.putPart(part, model)
 	}
 	model = withoutOthers(q.route.opaqueType(), model)
-	o, p := q.server.store.generic.at(q.route, q.http.URL.Path)
+	o, p := q.store.generic.at(q.route, q.http.URL.Path)
 	if p != nil && q.deployment == nil && !ofNetwork(q.route.opaqueType()) && !strings.EqualFold(q.route.opaqueType(), vaultKind) {
 		return fail(http.StatusNotFound, "InvalidResourceType",
 			"The resource type could not be found for path '%s'. The simulator has resources of this type only from deployments.", q.http.URL.Path).answer()
 	}
 	for _, refuse := range []func() *problem{
-		func() *problem { return q.server.store.generic.refuse(q.route, q.now, model) },
+		func() *problem { return q.store.generic.refuse(q.route, model, q.now) },
 		func() *problem { return q.refuseNetwork(q.route.opaqueType(), q.route.scope, model) },
 	} {
 		if refusal := refuse(); refusal != nil {
@@ -187,24 +187,24 @@ func putOpaque(q *request) answer {
 	if p == nil {
 		o.model = model
 		o.version++
-		if who := q.server.store.identityAt(q.route, o.path); who != nil {
+		if who := q.store.identityAt(q.route, o.path); who != nil {
 			o.model["properties"] = who.properties()
 		}
-		return q.written(answer{status: http.StatusOK, body: q.server.store.show(q.now, o)}, o)
+		return q.written(answer{status: http.StatusOK, body: q.store.show(o, q.now)}, o)
 	}
-	if gone := q.server.store.generic.removed(q.route.scope, q.now); gone != nil && isRecovery(model) {
-		q.server.store.generic.restore(gone)
+	if gone := q.store.generic.removed(q.route.scope, q.now); gone != nil && isRecovery(model) {
+		q.store.generic.restore(gone)
 		return answer{status: http.StatusOK, body: gone.opaque.wire()}
 	}
 	o = &opaque{path: q.route.scope, kind: q.route.opaqueType(), name: q.route.name, model: model, created: q.now, version: 1}
 	if strings.EqualFold(o.kind, "Microsoft.Network/publicIPAddresses") {
-		o.address = q.server.store.generic.publicAddress(o.path)
+		o.address = q.store.generic.publicAddress(o.path)
 	}
 	if strings.EqualFold(o.kind, identityKind) {
-		q.server.store.bear(q.server.Seed, q.server.TenantID, q.route.subscription, q.now, o)
+		q.store.bear(o, q.server.Seed, q.server.TenantID, q.route.subscription, q.now)
 	}
-	shelve(&q.server.store.generic.list, o)
-	return q.written(answer{status: http.StatusCreated, body: q.server.store.show(q.now, o)}, o)
+	shelve(&q.store.generic.list, o)
+	return q.written(answer{status: http.StatusCreated, body: q.store.show(o, q.now)}, o)
 }
 
 // written is the answer to a write, which is done at once, unless a fault is about its operation.
@@ -213,10 +213,10 @@ func (q *request) written(a answer, o *opaque) answer {
 		return a
 	}
 	location := text(o.model, "location")
-	if g := find(q.server.store.groups, groupID(q.route.subscription, q.route.group)); location == "" && g != nil {
+	if g := find(q.store.groups, groupID(q.route.subscription, q.route.group)); location == "" && g != nil {
 		location = g.location
 	}
-	return q.async(a, q.server.store.operations.launch(q.server.Seed, o.kind, location, q.now, operation{single: true}))
+	return q.async(a, q.store.operations.launch(q.server.Seed, o.kind, location, q.now, operation{single: true}))
 }
 
 // patchOpaque merges properties, and replaces tags as a whole.
@@ -225,7 +225,7 @@ func patchOpaque(q *request) answer {
 	if p := q.decode(&w); p != nil {
 		return p.answer()
 	}
-	o, p := q.server.store.generic.at(q.route, q.http.URL.Path)
+	o, p := q.store.generic.at(q.route, q.http.URL.Path)
 	if p != nil {
 		return p.answer()
 	}
@@ -235,15 +235,15 @@ func patchOpaque(q *request) answer {
 		o.model["tags"] = tags
 	}
 	o.version++
-	return answer{status: http.StatusOK, body: q.server.store.show(q.now, o)}
+	return answer{status: http.StatusOK, body: q.store.show(o, q.now)}
 }
 
 // deleteOpaque takes what is below the resource with it, and the roles that are about it.
 func deleteOpaque(q *request) answer {
-	if part, ok := q.server.store.generic.partAt(q.route); ok {
-		return q.server.store.deletePart(q.route, q.now, part)
+	if part, ok := q.store.generic.partAt(q.route); ok {
+		return q.store.deletePart(q.route, part, q.now)
 	}
-	gone, p := q.server.store.generic.at(q.route, q.http.URL.Path)
+	gone, p := q.store.generic.at(q.route, q.http.URL.Path)
 	switch {
 	case p != nil && p.detail.Code == "InvalidResourceType":
 		return p.answer()
@@ -278,7 +278,7 @@ func deleteOpaque(q *request) answer {
 const identityKind = "Microsoft.ManagedIdentity/userAssignedIdentities"
 
 // bear gives a user-assigned identity its principal.
-func (st *store) bear(seed uint64, tenantID, subscription string, now time.Time, o *opaque) {
+func (st *store) bear(o *opaque, seed uint64, tenantID, subscription string, now time.Time) {
 	p := &principal{id: o.path, tenantID: tenantOf(seed, tenantID, subscription), clientID: guid(seed, "client", strings.ToLower(o.path)), objectID: guid(seed, "object", strings.ToLower(o.path)), created: now}
 	if st.principals.byClientID(p.clientID) == nil {
 		st.principals = append(st.principals, p)

@@ -191,7 +191,7 @@ func (r route) operationPath(o *operation) string {
 // makes it one of the other forms that Azure's services use.
 func (q *request) async(a answer, o *operation) answer {
 	q.began = o
-	q.fault.decide(q.now, o)
+	q.fault.decide(o, q.now)
 	status, location := q.link(q.route.operationPath(o), "p", o.id), q.link(q.route.operationPath(o), "p", o.id, "monitor", "true")
 	if q.http.Method == http.MethodPut || q.http.Method == http.MethodPatch {
 		o.resource = q.http.URL.Path
@@ -227,7 +227,7 @@ func (q *request) read(path string) answer {
 // getOperation answers both forms: the status document, and the Location of an
 // action, which is 202 until it ends.
 func getOperation(q *request) answer {
-	o := q.server.store.operations.byID[strings.ToLower(q.route.operation)]
+	o := q.store.operations.byID[strings.ToLower(q.route.operation)]
 	if o == nil || o.fate.unknown || !strings.Contains(strings.ToLower(q.http.URL.Path), strings.ToLower("/providers/"+o.home+"/")) {
 		return fail(http.StatusNotFound, "NotFound", "The entity was not found.").answer()
 	}

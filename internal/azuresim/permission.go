@@ -107,14 +107,14 @@ func (q *request) authorize() *problem {
 		return nil
 	}
 	p := q.principal
-	if !q.server.store.rights.allows(q.server.RoleDelay, p, q.route.action, q.route.scope, q.now) {
+	if !q.store.rights.allows(q.server.RoleDelay, p, q.route.action, q.route.scope, q.now) {
 		return fail(http.StatusForbidden, "AuthorizationFailed",
 			"The client '%s' with object id '%s' does not have authorization to perform action '%s' over scope '%s' or the scope is invalid. If access was recently granted, please refresh your credentials.",
 			p.clientID, p.objectID, q.route.action, q.route.scope)
 	}
 	var actions, scopes []string
 	for _, l := range q.linked {
-		if !q.server.store.rights.allows(q.server.RoleDelay, p, l.Action, l.Scope, q.now) {
+		if !q.store.rights.allows(q.server.RoleDelay, p, l.Action, l.Scope, q.now) {
 			actions, scopes = append(actions, l.Action), append(scopes, l.Scope)
 		}
 	}

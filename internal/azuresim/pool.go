@@ -43,7 +43,7 @@ func (q *request) making() *making {
 	}
 	m := &making{}
 	for _, t := range d.steps {
-		if t.pool != "" && (m.pool == "" || q.server.store.virtualMachine(t.resource.ID, q.now) == nil) {
+		if t.pool != "" && (m.pool == "" || q.store.virtualMachine(t.resource.ID, q.now) == nil) {
 			m.pool = t.pool
 		}
 	}
@@ -51,7 +51,7 @@ func (q *request) making() *making {
 		return nil
 	}
 	made := map[string]bool{}
-	for i := range q.server.store.everyInstance() {
+	for i := range q.store.everyInstance() {
 		if i.set == nil && !i.gone(q.now) && strings.EqualFold(i.groupName(), m.pool) {
 			made[strings.ToLower(i.id())] = true
 			if i.provisioningState(q.now) != "Deleting" {
@@ -59,7 +59,7 @@ func (q *request) making() *making {
 			}
 		}
 	}
-	for _, of := range append(slices.Clone(q.server.store.deployments), d) {
+	for _, of := range append(slices.Clone(q.store.deployments), d) {
 		for _, t := range of.steps {
 			if id := strings.ToLower(t.resource.ID); strings.EqualFold(t.pool, m.pool) && !made[id] && (of == d || of.comes(t, q.now)) {
 				made[id] = true
@@ -122,7 +122,7 @@ func (q *request) about() []string {
 	if q.route.kind != "LIST "+machinesType || setFilter(q.query) != "" {
 		return nil
 	}
-	return q.server.pools.in(q.route, q.server.store.machines)
+	return q.server.pools.in(q.route, q.store.machines)
 }
 
 // belonging notes what is so of the interface or disk that a write is about.
@@ -132,11 +132,11 @@ func (q *request) belonging() {
 	}
 	switch _, kind, _ := strings.Cut(q.route.kind, " "); kind {
 	case nicsType:
-		if n, p := q.server.store.interfaceAt(q.route); p == nil {
+		if n, p := q.store.interfaceAt(q.route); p == nil {
 			q.tags, q.user = textMap(n.model["tags"]), hostID(n.host)
 		}
 	case disksType:
-		if d, p := q.server.store.diskAt(q.route); p == nil {
+		if d, p := q.store.diskAt(q.route); p == nil {
 			q.tags, q.user = textMap(d.model["tags"]), hostID(d.holder)
 		}
 	}

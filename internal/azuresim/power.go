@@ -32,7 +32,7 @@ func (q *request) actOn(ss *scaleSet, chosen []*instance) answer {
 	for _, i := range chosen {
 		q.server.compute().turn(&o, i, q.route.verb, q.route.kind, q.now)
 	}
-	return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.begin(q.server.Seed, ss, q.now, o))
+	return q.async(answer{status: http.StatusAccepted}, q.store.operations.begin(q.server.Seed, ss, q.now, o))
 }
 
 // upgradeTime is how long instances take the latest model on (assumed).
@@ -45,7 +45,7 @@ func (q *request) upgrade(ss *scaleSet, chosen []*instance) answer {
 		i.version, i.network = ss.version, ss.networkProfile()
 		i.etag++
 	}
-	return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.begin(q.server.Seed, ss, q.now, operation{until: q.now.Add(upgradeTime)}))
+	return q.async(answer{status: http.StatusAccepted}, q.store.operations.begin(q.server.Seed, ss, q.now, operation{until: q.now.Add(upgradeTime)}))
 }
 
 // checkStart holds the cores that a start takes back against the quotas. Of a

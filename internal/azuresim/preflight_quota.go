@@ -51,7 +51,7 @@ func (q *request) weigh(need map[place]int) *problem {
 		}
 	case "PUT " + setsType:
 		size, machines = w.SKU.Name, w.SKU.Capacity
-		if ss, p := q.server.store.scaleSetAt(q.route); p == nil {
+		if ss, p := q.store.scaleSetAt(q.route); p == nil {
 			machines -= len(ss.live(q.now))
 		}
 	}
@@ -69,7 +69,7 @@ func (q *request) weigh(need map[place]int) *problem {
 }
 
 // checkNeed refuses more of a quota than is left, as preflight words it.
-func (cp capacity) checkNeed(subscription string, now time.Time, of place, required int) *problem {
+func (cp capacity) checkNeed(subscription string, of place, required int, now time.Time) *problem {
 	d := demand{resource: resource{subscription: subscription, location: of.location}}
 	if of.quota == instanceQuota {
 		d.machines = required

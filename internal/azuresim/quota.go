@@ -106,27 +106,27 @@ type usage struct {
 const unlimited = 1_000_000
 
 func listUsages(q *request) answer {
-	if p := q.server.store.noProviderThere(q.query, q.route.location, "locations/usages"); p != nil {
+	if p := q.store.noProviderThere(q.query, q.route.location, "locations/usages"); p != nil {
 		return p.answer()
 	}
 	names := []string{"cores", "lowPriorityCores", instanceQuota}
-	for _, ss := range q.server.store.sets {
+	for _, ss := range q.store.sets {
 		if ss.in(q.route.subscription, "") && strings.EqualFold(ss.location, q.route.location) {
 			names = append(names, ss.quotas()...)
 		}
 	}
-	for i := range q.server.store.everyInstance() {
+	for i := range q.store.everyInstance() {
 		if i.in(q.route.subscription, "") && strings.EqualFold(i.location, q.route.location) {
 			names = append(names, quotasOf(i.spot(), i.traits)...)
 		}
 	}
-	for _, k := range q.server.store.skus.offered(q.route.location) {
+	for _, k := range q.store.skus.offered(q.route.location) {
 		names = append(names, k.Family)
 	}
 	slices.Sort(names)
 	list := []usage{}
 	for _, name := range slices.Compact(names) {
-		u := usage{Unit: "Count", Limit: unlimited, CurrentValue: q.server.store.used(q.route.subscription, q.route.location, name, q.now)}
+		u := usage{Unit: "Count", Limit: unlimited, CurrentValue: q.store.used(q.route.subscription, q.route.location, name, q.now)}
 		if limit, ok := q.server.Quota[name]; ok {
 			u.Limit = limit
 		}

@@ -37,7 +37,7 @@ func (st *store) hasRegion(name string) bool { return slices.Contains(st.regions
 // listRegions also has a logical region, in which nothing can be made, as Azure's list does.
 func listRegions(q *request) answer {
 	kinds := map[string]string{"europe": "Logical"}
-	for _, name := range q.server.store.regions() {
+	for _, name := range q.store.regions() {
 		kinds[name] = "Physical"
 	}
 	list := []map[string]any{}

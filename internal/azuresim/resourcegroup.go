@@ -95,7 +95,7 @@ func (st *store) groupAt(r route) (*resourceGroup, *problem) {
 }
 
 func getGroup(q *request) answer {
-	g, p := q.server.store.groupAt(q.route)
+	g, p := q.store.groupAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -107,7 +107,7 @@ func headGroup(*request) answer { return answer{status: http.StatusNoContent} }
 
 func listGroups(q *request) answer {
 	list := []map[string]any{}
-	for _, g := range q.server.store.groups {
+	for _, g := range q.store.groups {
 		if strings.EqualFold(g.subscription, q.route.subscription) {
 			list = append(list, g.wire())
 		}
@@ -126,11 +126,11 @@ func putGroup(q *request) answer {
 	if w.Location == "" {
 		return bad("LocationRequired", "The location property is required for this definition.").answer()
 	}
-	if p := q.server.store.noGroupThere(w.Location); p != nil {
+	if p := q.store.noGroupThere(w.Location); p != nil {
 		return p.answer()
 	}
 	q.route.group = q.route.name
-	g, p := q.server.store.groupAt(q.route)
+	g, p := q.store.groupAt(q.route)
 	status := http.StatusOK
 	switch {
 	case p != nil:
@@ -140,7 +140,7 @@ func putGroup(q *request) answer {
 		return fail(http.StatusConflict, "InvalidResourceGroupLocation",
 			"Invalid resource group location '%s'. The Resource group already exists in location '%s'.", w.Location, g.location).answer()
 	}
-	shelve(&q.server.store.groups, g)
+	shelve(&q.store.groups, g)
 	g.tags = w.Tags
 	return answer{status: status, body: g.wire()}
 }

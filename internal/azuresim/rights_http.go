@@ -87,7 +87,7 @@ func listAssignments(q *request) answer {
 		who = quoted(filter, "assignedTo")
 	}
 	list := []map[string]any{}
-	for _, a := range q.server.store.rights.assignments {
+	for _, a := range q.store.rights.assignments {
 		below := within(a.scope, q.route.scope) && !strings.Contains(strings.ToLower(filter), "atscope()")
 		if (below || within(q.route.scope, a.scope)) && (who == "" || strings.EqualFold(who, a.principal)) {
 			list = append(list, q.route.assignmentBody(a))
@@ -103,11 +103,11 @@ func idOf(m map[string]any) string {
 }
 
 func getAssignment(q *request) answer {
-	n := q.server.store.rights.assignmentAt(q.route)
+	n := q.store.rights.assignmentAt(q.route)
 	if n < 0 {
 		return fail(http.StatusNotFound, "RoleAssignmentNotFound", "The role assignment '%s' is not found.", q.route.name).answer()
 	}
-	return answer{status: http.StatusOK, body: q.route.assignmentBody(q.server.store.rights.assignments[n])}
+	return answer{status: http.StatusOK, body: q.route.assignmentBody(q.store.rights.assignments[n])}
 }
 
 func putAssignment(q *request) answer {
@@ -123,8 +123,8 @@ func putAssignment(q *request) answer {
 	if p := q.decode(&w); p != nil {
 		return p.answer()
 	}
-	role := q.server.store.rights.role(w.Properties.RoleDefinitionID)
-	known := q.server.store.inDirectory(q.server.Seed, q.server.DirectoryDelay, w.Properties.PrincipalID, q.now)
+	role := q.store.rights.role(w.Properties.RoleDefinitionID)
+	known := q.store.inDirectory(q.server.Seed, q.server.DirectoryDelay, w.Properties.PrincipalID, q.now)
 	switch {
 	case w.Properties.DisplayName != nil:
 		return bad("InvalidRequestContent", "The request content was invalid and could not be deserialized: 'Could not find member 'displayName' on object of type 'RoleAssignmentProperties'.'").answer()
@@ -144,7 +144,7 @@ func putAssignment(q *request) answer {
 		w.Properties.PrincipalType = "ServicePrincipal"
 	}
 	status := http.StatusCreated
-	if q.server.store.rights.assignmentAt(q.route) >= 0 {
+	if q.store.rights.assignmentAt(q.route) >= 0 {
 		status = http.StatusOK
 	}
 	a := &assignment{
@@ -152,7 +152,7 @@ func putAssignment(q *request) answer {
 		principal: w.Properties.PrincipalID, principalType: w.Properties.PrincipalType, description: w.Properties.Description,
 		created: q.now,
 	}
-	if p := q.server.store.rights.assign(a); p != nil {
+	if p := q.store.rights.assign(a); p != nil {
 		return p.answer()
 	}
 	return answer{status: status, body: q.route.assignmentBody(a)}
@@ -180,12 +180,12 @@ func (st *store) inDirectory(seed uint64, delay time.Duration, objectID string, 
 }
 
 func deleteAssignment(q *request) answer {
-	n := q.server.store.rights.assignmentAt(q.route)
+	n := q.store.rights.assignmentAt(q.route)
 	if n < 0 {
 		return answer{status: http.StatusNoContent}
 	}
-	gone := q.server.store.rights.assignments[n]
-	q.server.store.rights.assignments = slices.Delete(q.server.store.rights.assignments, n, n+1)
+	gone := q.store.rights.assignments[n]
+	q.store.rights.assignments = slices.Delete(q.store.rights.assignments, n, n+1)
 	return answer{status: http.StatusOK, body: q.route.assignmentBody(gone)}
 }
 
@@ -208,10 +208,10 @@ func listPermissions(q *request) answer {
 	switch p := q.principal; {
 	case p == nil:
 		rows = append(rows, permissionOf([]string{"*"}, nil))
-	case !q.server.store.rights.governed[strings.ToLower(p.objectID)]:
+	case !q.store.rights.governed[strings.ToLower(p.objectID)]:
 		rows = append(rows, permissionOf([]string{"*"}, p.denied))
 	default:
-		for _, a := range q.server.store.rights.rolesOf(q.server.RoleDelay, p, q.route.scope, q.now) {
+		for _, a := range q.store.rights.rolesOf(q.server.RoleDelay, p, q.route.scope, q.now) {
 			rows = append(rows, permissionOf(a.role.Actions, append(slices.Clone(a.role.NotActions), p.denied...)))
 		}
 	}

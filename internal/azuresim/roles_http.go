@@ -28,7 +28,7 @@ func listRoles(q *request) answer {
 	filter := q.query.Get("$filter")
 	name, kind := quoted(filter, "roleName"), quoted(filter, "type")
 	list := []map[string]any{}
-	for _, r := range slices.Concat(builtInRoles, q.server.store.rights.roles) {
+	for _, r := range slices.Concat(builtInRoles, q.store.rights.roles) {
 		body := q.route.roleBody(r)
 		if (name == "" || strings.EqualFold(name, r.Name)) && (kind == "" || strings.EqualFold(kind, body["properties"].(map[string]any)["type"].(string))) {
 			list = append(list, body)
@@ -48,7 +48,7 @@ func (rs *rights) roleAt(at route) (*Role, *problem) {
 }
 
 func getRole(q *request) answer {
-	r, p := q.server.store.rights.roleAt(q.route)
+	r, p := q.store.rights.roleAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -77,15 +77,15 @@ func putRole(q *request) answer {
 	for _, p := range w.Properties.Permissions {
 		written.Actions, written.NotActions = append(written.Actions, p.Actions...), append(written.NotActions, p.NotActions...)
 	}
-	if other := q.server.store.rights.role(written.Name); other != nil && !strings.EqualFold(other.ID, written.ID) {
+	if other := q.store.rights.role(written.Name); other != nil && !strings.EqualFold(other.ID, written.ID) {
 		return fail(http.StatusConflict, "RoleDefinitionWithSameNameExists",
 			"A custom role with the same name already exists in this directory. Use a different name.").answer()
 	}
-	r, p := q.server.store.rights.roleAt(q.route)
+	r, p := q.store.rights.roleAt(q.route)
 	switch {
 	case p != nil:
 		r = &Role{}
-		q.server.store.rights.roles = append(q.server.store.rights.roles, r)
+		q.store.rights.roles = append(q.store.rights.roles, r)
 	case slices.Contains(builtInRoles, r):
 		return fail(http.StatusForbidden, "RoleDefinitionIsBuiltIn", "The built-in role definition '%s' cannot be changed.", r.ID).answer()
 	}
@@ -94,15 +94,15 @@ func putRole(q *request) answer {
 }
 
 func deleteRole(q *request) answer {
-	r, p := q.server.store.rights.roleAt(q.route)
+	r, p := q.store.rights.roleAt(q.route)
 	switch {
 	case p != nil:
 		return answer{status: http.StatusNoContent}
 	case slices.Contains(builtInRoles, r):
 		return fail(http.StatusForbidden, "RoleDefinitionIsBuiltIn", "The built-in role definition '%s' cannot be deleted.", r.ID).answer()
-	case slices.ContainsFunc(q.server.store.rights.assignments, func(a *assignment) bool { return a.role == r }):
+	case slices.ContainsFunc(q.store.rights.assignments, func(a *assignment) bool { return a.role == r }):
 		return bad("RoleDefinitionHasAssignments", "There are existing role assignments referencing role (code: RoleDefinitionHasAssignments).").answer()
 	}
-	q.server.store.rights.roles = slices.DeleteFunc(q.server.store.rights.roles, func(other *Role) bool { return other == r })
+	q.store.rights.roles = slices.DeleteFunc(q.store.rights.roles, func(other *Role) bool { return other == r })
 	return answer{status: http.StatusOK, body: q.route.roleBody(r)}
 }

@@ -31,7 +31,7 @@ func (c *command) result() map[string]any {
 }
 
 func runCommandOnMachine(q *request) answer {
-	i, p := q.server.store.machineAt(q.route, q.now)
+	i, p := q.store.machineAt(q.route, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -39,7 +39,7 @@ func runCommandOnMachine(q *request) answer {
 }
 
 func runCommandOnInstance(q *request) answer {
-	i, p := q.server.store.instanceAt(q.route, q.http.Method, q.now)
+	i, p := q.store.instanceAt(q.route, q.http.Method, q.now)
 	if p != nil {
 		return p.answer()
 	}

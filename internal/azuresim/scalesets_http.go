@@ -30,22 +30,22 @@ func (st *store) uniformSetAt(at route, call string) (*scaleSet, *problem) {
 
 func listScaleSets(q *request) answer {
 	list := []map[string]any{}
-	for _, ss := range q.server.store.sets {
+	for _, ss := range q.store.sets {
 		if strings.EqualFold(ss.subscription, q.route.subscription) &&
 			(q.route.group == "" || strings.EqualFold(ss.group, q.route.group)) &&
 			(q.route.location == "" || strings.EqualFold(ss.location, q.route.location)) {
-			list = append(list, q.server.store.showScaleSet(q.now, ss, q.fault))
+			list = append(list, q.store.showScaleSet(ss, q.fault, q.now))
 		}
 	}
 	return page(q, list, func(m map[string]any) string { return strings.ToLower(m["id"].(string)) })
 }
 
 func getScaleSet(q *request) answer {
-	ss, p := q.server.store.scaleSetAt(q.route)
+	ss, p := q.store.scaleSetAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
-	body := q.server.store.showScaleSet(q.now, ss, q.fault)
+	body := q.store.showScaleSet(ss, q.fault, q.now)
 	if data := ss.text("properties", "virtualMachineProfile", "userData"); data != "" && expands(q.query, "userData") {
 		asMap(dig(body, "properties", "virtualMachineProfile"))["userData"] = data
 	}
@@ -54,7 +54,7 @@ func getScaleSet(q *request) answer {
 
 // showScaleSet is a scale set as a read shows it, with what is known of its
 // identities; a flexible one only names them.
-func (st *store) showScaleSet(now time.Time, ss *scaleSet, f Fault) map[string]any {
+func (st *store) showScaleSet(ss *scaleSet, f Fault, now time.Time) map[string]any {
 	body := ss.wire(now, f)
 	if !ss.flexible() {
 		st.principals.nameIdentities(body)
@@ -142,7 +142,7 @@ func checkFree(h http.Header) *problem {
 // patchScaleSet merges: what the body does not mention stays. Tags are replaced
 // as a whole.
 func patchScaleSet(q *request) answer {
-	ss, p := q.server.store.scaleSetAt(q.route)
+	ss, p := q.store.scaleSetAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -170,7 +170,7 @@ func putScaleSet(q *request) answer {
 	if p != nil {
 		return p.answer()
 	}
-	ss, p := q.server.store.scaleSetAt(q.route)
+	ss, p := q.store.scaleSetAt(q.route)
 	if p != nil {
 		return q.create(w)
 	}
@@ -206,14 +206,14 @@ func (q *request) create(w write) answer {
 		version:  1, created: q.now,
 	}
 	if w.SKU != nil && w.SKU.Name != nil {
-		ss.traits = q.server.store.traits(*w.SKU.Name)
+		ss.traits = q.store.traits(*w.SKU.Name)
 	}
-	if err := q.server.store.insert(q.server.Seed, ss); err != nil {
+	if err := q.store.insert(q.server.Seed, ss); err != nil {
 		return fail(http.StatusConflict, "Conflict", "%v", err).answer()
 	}
 	a := q.apply(ss, w, func() {})
 	if a.status != http.StatusOK {
-		q.server.store.sets = slices.DeleteFunc(q.server.store.sets, func(other *scaleSet) bool { return other == ss })
+		q.store.sets = slices.DeleteFunc(q.store.sets, func(other *scaleSet) bool { return other == ss })
 		return a
 	}
 	a.status = http.StatusCreated
@@ -275,7 +275,7 @@ func (q *request) apply(ss *scaleSet, w write, properties func()) answer {
 	if only := (write{Tags: w.Tags}); !q.server.Beliefs.TagsKeepETag || !reflect.DeepEqual(w, only) {
 		ss.etag++
 	}
-	return q.async(answer{status: http.StatusOK, body: q.server.store.showScaleSet(q.now, ss, Fault{})}, o)
+	return q.async(answer{status: http.StatusOK, body: q.store.showScaleSet(ss, Fault{}, q.now)}, o)
 }
 
 // sameButTags compares two models of machines.
@@ -293,7 +293,7 @@ type statusCount struct {
 }
 
 func getScaleSetView(q *request) answer {
-	ss, p := q.server.store.uniformSetAt(q.route, "instanceView.GET")
+	ss, p := q.store.uniformSetAt(q.route, "instanceView.GET")
 	if p != nil {
 		return p.answer()
 	}
@@ -327,11 +327,11 @@ func provisioningStatus(state string, at time.Time) status {
 
 // deleteScaleSet deletes a scale set with its instances.
 func deleteScaleSet(q *request) answer {
-	ss, p := q.server.store.scaleSetAt(q.route)
+	ss, p := q.store.scaleSetAt(q.route)
 	if p != nil {
 		return answer{status: http.StatusNoContent}
 	}
-	return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.begin(q.server.Seed, ss, q.now, q.server.compute().demolish(ss, q.route.kind, q.now)))
+	return q.async(answer{status: http.StatusAccepted}, q.store.operations.begin(q.server.Seed, ss, q.now, q.server.compute().demolish(ss, q.route.kind, q.now)))
 }
 
 // demolish is the operation that deletes a scale set with its instances, asked for by a request of that kind.

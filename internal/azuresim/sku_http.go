@@ -114,14 +114,14 @@ func listSKUs(q *request) answer {
 	case filter != "" && locations[0] == "":
 		return bad("BadRequest", "The filter '%s' is not supported. Supported: location eq 'value'.", filter).answer()
 	case filter == "":
-		locations = q.server.store.locations()
+		locations = q.store.locations()
 	}
 	var list []skuWire
 	for _, location := range locations {
-		if !q.server.store.hasRegion(location) {
+		if !q.store.hasRegion(location) {
 			continue // Azure lists nothing then
 		}
-		for _, k := range q.server.store.skus.offered(location) {
+		for _, k := range q.store.skus.offered(location) {
 			list = append(list, k.wire(location))
 		}
 	}

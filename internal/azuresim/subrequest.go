@@ -15,7 +15,7 @@ import (
 func (d *deployment) subrequest(s *Server, method, id, version string, body any, at time.Time) (*request, *problem) {
 	r := &http.Request{Method: method, URL: &url.URL{Path: id}, Header: http.Header{}}
 	q := &request{
-		server: s, now: at, http: r, base: d.base, query: url.Values{"api-version": {version}},
+		server: s, store: &s.store, now: at, http: r, base: d.base, query: url.Values{"api-version": {version}},
 		principal: d.caller, deployment: d,
 	}
 	if body != nil {

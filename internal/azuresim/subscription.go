@@ -30,7 +30,7 @@ var managementPatterns = []pattern{
 
 func listTenants(q *request) answer {
 	tenants := map[string]bool{}
-	for _, id := range q.server.store.everySubscription() {
+	for _, id := range q.store.everySubscription() {
 		tenants[tenantOf(q.server.Seed, q.server.TenantID, id)] = true
 	}
 	list := []map[string]any{}
@@ -50,7 +50,7 @@ func subscriptionBody(seed uint64, tenantID string, id string) map[string]any {
 
 func listSubscriptions(q *request) answer {
 	list := []map[string]any{}
-	for _, id := range q.server.store.everySubscription() {
+	for _, id := range q.store.everySubscription() {
 		list = append(list, subscriptionBody(q.server.Seed, q.server.TenantID, id))
 	}
 	return page(q, list, idOf)
@@ -120,7 +120,7 @@ func (st *store) providerBody(subscription string, namespace string, types []str
 func listProviders(q *request) answer {
 	list := []map[string]any{}
 	for namespace, types := range providers() {
-		list = append(list, q.server.store.providerBody(q.route.subscription, namespace, types))
+		list = append(list, q.store.providerBody(q.route.subscription, namespace, types))
 	}
 	slices.SortFunc(list, func(a, b map[string]any) int { return strings.Compare(idOf(a), idOf(b)) })
 	return page(q, list, idOf)
@@ -131,13 +131,13 @@ func listProviders(q *request) answer {
 func getProvider(q *request) answer {
 	for namespace, types := range providers() {
 		if strings.EqualFold(namespace, q.route.name) {
-			return answer{status: http.StatusOK, body: q.server.store.providerBody(q.route.subscription, namespace, types)}
+			return answer{status: http.StatusOK, body: q.store.providerBody(q.route.subscription, namespace, types)}
 		}
 	}
 	if !strings.Contains(q.route.name, ".") {
 		return fail(http.StatusNotFound, "InvalidResourceNamespace", "The resource namespace '%s' is invalid.", q.route.name).answer()
 	}
-	return answer{status: http.StatusOK, body: q.server.store.providerBody(q.route.subscription, q.route.name, nil)}
+	return answer{status: http.StatusOK, body: q.store.providerBody(q.route.subscription, q.route.name, nil)}
 }
 
 // postProvider answers register and unregister with the provider as it is.

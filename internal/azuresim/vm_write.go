@@ -65,13 +65,13 @@ func putMachine(q *request) answer {
 	if p != nil {
 		return p.answer()
 	}
-	if i := q.server.store.virtualMachine(q.route.named().path(machineKind), q.now); i != nil {
+	if i := q.store.virtualMachine(q.route.named().path(machineKind), q.now); i != nil {
 		return q.updateMachine(i, w)
 	}
 	if p := checkFree(q.http.Header); p != nil {
 		return p.answer()
 	}
-	i, p := q.server.compute().draft(q.route, q.now, w)
+	i, p := q.server.compute().draft(q.route, w, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -99,12 +99,12 @@ func putMachine(q *request) answer {
 	s.compute().strikeNewborn(i, q.route.kind, q.now)
 	s.compute().allot(i, q.now)
 	o := s.store.operations.beginOn(s.Seed, i, q.now, operation{creates: []*instance{i}})
-	return q.async(answer{status: http.StatusCreated, body: q.server.store.showMachine(q.server.Seed, q.server.TenantID, q.now, i, false)}, o)
+	return q.async(answer{status: http.StatusCreated, body: q.store.showMachine(i, false, q.server.Seed, q.server.TenantID, q.now)}, o)
 }
 
 // draft is the machine of a PUT to a name that is free, when nothing
 // speaks against it. It is in no list yet.
-func (c compute) draft(at route, now time.Time, w machineWrite) (*instance, *problem) {
+func (c compute) draft(at route, w machineWrite, now time.Time) (*instance, *problem) {
 	v := w.Properties
 	r := at.named()
 	r.location = w.Location
@@ -133,12 +133,12 @@ func (c compute) draft(at route, now time.Time, w machineWrite) (*instance, *pro
 	if len(w.Zones) > 0 {
 		i.zone = w.Zones[0]
 	}
-	p := c.store.checkInterfaces(now, i, w)
+	p := c.store.checkInterfaces(i, w, now)
 	if p == nil {
-		p = c.store.checkSets(now, i, w)
+		p = c.store.checkSets(i, w, now)
 	}
 	if p == nil {
-		p = c.disks.checkAll(now, i, w)
+		p = c.disks.checkAll(i, w, now)
 	}
 	if p == nil {
 		p = c.store.skus.check(i.size, r.name, i.subscription, i.location, w.Zones)
@@ -163,7 +163,7 @@ func withoutSketch(properties map[string]any) map[string]any {
 
 // checkInterfaces refuses interfaces that are not there, in use, or kept for
 // another machine.
-func (st *store) checkInterfaces(now time.Time, i *instance, w machineWrite) *problem {
+func (st *store) checkInterfaces(i *instance, w machineWrite, now time.Time) *problem {
 	primary := func(a, b interfaceWrite) int {
 		switch {
 		case a.Properties.Primary == b.Properties.Primary:
@@ -195,7 +195,7 @@ func missingReference(wanted, by string) *problem {
 }
 
 // checkSets finds the availability set and the scale set of a new machine.
-func (st *store) checkSets(now time.Time, i *instance, w machineWrite) *problem {
+func (st *store) checkSets(i *instance, w machineWrite, now time.Time) *problem {
 	if id := w.Properties.AvailabilitySet.ID; id != "" {
 		a := find(st.available, id)
 		switch {
@@ -231,7 +231,7 @@ func (st *store) checkSets(now time.Time, i *instance, w machineWrite) *problem 
 
 // checkAll refuses disks that cannot be created or attached. It fills in ids
 // and names.
-func (ds disks) checkAll(now time.Time, i *instance, w machineWrite) *problem {
+func (ds disks) checkAll(i *instance, w machineWrite, now time.Time) *problem {
 	os := w.Properties.StorageProfile.OSDisk
 	switch {
 	case strings.EqualFold(os.CreateOption, "Attach"):
@@ -280,7 +280,7 @@ func (q *request) updateMachine(i *instance, w machineWrite) answer {
 		os.caching = either(v.StorageProfile.OSDisk.Caching, os.caching)
 	}
 	if size := v.HardwareProfile.VMSize; size != "" && size != i.size {
-		i.size, i.traits = size, q.server.store.traits(size)
+		i.size, i.traits = size, q.store.traits(size)
 	}
 	for _, k := range []string{"tags", "identity", "plan"} {
 		if w.model[k] != nil {
@@ -291,15 +291,15 @@ func (q *request) updateMachine(i *instance, w machineWrite) answer {
 	i.etag++
 	var o operation
 	if q.http.Method == http.MethodPut && reached(i.failAt, q.now) {
-		q.server.compute().retry(q.route.kind, q.now, i)
+		q.server.compute().retry(i, q.route.kind, q.now)
 		o.creates = []*instance{i}
 	}
-	return q.async(answer{status: http.StatusOK, body: q.server.store.showMachine(q.server.Seed, q.server.TenantID, q.now, i, false)}, q.server.store.operations.beginOn(q.server.Seed, i, q.now, o))
+	return q.async(answer{status: http.StatusOK, body: q.store.showMachine(i, false, q.server.Seed, q.server.TenantID, q.now)}, q.store.operations.beginOn(q.server.Seed, i, q.now, o))
 }
 
 // retry has Azure try once more to provision a machine that has failed, as it does when the machine is written again. What was said of its first
 // failure stays said.
-func (c compute) retry(kind string, now time.Time, i *instance) {
+func (c compute) retry(i *instance, kind string, now time.Time) {
 	for _, o := range c.store.operations.byID {
 		if slices.Contains(o.creates, i) && o.ended(now) {
 			o.fate = fate{at: o.end(), failure: o.failure(now)}

@@ -68,7 +68,7 @@ func (q *request) concerns() string {
 			return q.makes.pool
 		}
 	case strings.HasPrefix(kind, "deployments") && q.route.name != "":
-		if d, p := q.server.store.deploymentAt(q.route); p == nil {
+		if d, p := q.store.deploymentAt(q.route); p == nil {
 			return d.pool
 		}
 	}
@@ -95,12 +95,12 @@ func listMachines(q *request) answer {
 	}
 	statusOnly := strings.EqualFold(q.query.Get("statusOnly"), "true")
 	list, shown := []map[string]any{}, []*instance{}
-	for i := range q.server.store.everyInstance() {
+	for i := range q.store.everyInstance() {
 		if i.uniform() || i.gone(q.now) || !i.in(q.route.subscription, q.route.group) ||
 			filter != "" && (i.set == nil || !strings.EqualFold(i.set.id(), filter)) {
 			continue
 		}
-		list, shown = append(list, q.server.store.showMachine(q.server.Seed, q.server.TenantID, q.now, i, statusOnly || expands(q.query, "instanceView"))), append(shown, i)
+		list, shown = append(list, q.store.showMachine(i, statusOnly || expands(q.query, "instanceView"), q.server.Seed, q.server.TenantID, q.now)), append(shown, i)
 	}
 	if filter == "" && q.fault.ScaleSet != "" {
 		q.fault.alike(shown)
@@ -110,11 +110,11 @@ func listMachines(q *request) answer {
 }
 
 func getMachine(q *request) answer {
-	i, p := q.server.store.machineAt(q.route, q.now)
+	i, p := q.store.machineAt(q.route, q.now)
 	if p != nil {
 		return p.answer()
 	}
-	body := q.server.store.showMachine(q.server.Seed, q.server.TenantID, q.now, i, expands(q.query, "instanceView"))
+	body := q.store.showMachine(i, expands(q.query, "instanceView"), q.server.Seed, q.server.TenantID, q.now)
 	if data := i.profile("userData"); data != "" && expands(q.query, "userData") {
 		asMap(body["properties"])["userData"] = data
 	}
@@ -123,7 +123,7 @@ func getMachine(q *request) answer {
 
 // showMachine is a virtual machine as a read shows it, with what is known of its
 // identities.
-func (st *store) showMachine(seed uint64, tenantID string, now time.Time, i *instance, expand bool) map[string]any {
+func (st *store) showMachine(i *instance, expand bool, seed uint64, tenantID string, now time.Time) map[string]any {
 	body := i.machineWire(now, expand)
 	st.principals.nameIdentities(body)
 	if own := asMap(body["identity"]); strings.Contains(strings.ToLower(text(own, "type")), "systemassigned") {
@@ -133,7 +133,7 @@ func (st *store) showMachine(seed uint64, tenantID string, now time.Time, i *ins
 }
 
 func getMachineView(q *request) answer {
-	i, p := q.server.store.machineAt(q.route, q.now)
+	i, p := q.store.machineAt(q.route, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -141,7 +141,7 @@ func getMachineView(q *request) answer {
 }
 
 func patchMachine(q *request) answer {
-	i, p := q.server.store.machineAt(q.route, q.now)
+	i, p := q.store.machineAt(q.route, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -156,12 +156,12 @@ func patchMachine(q *request) answer {
 // the set's capacity. A forced delete does not wait for the guest to shut down,
 // which halves its time (assumed).
 func deleteMachine(q *request) answer {
-	i, p := q.server.store.machineAt(q.route, q.now)
+	i, p := q.store.machineAt(q.route, q.now)
 	if p != nil {
 		return answer{status: http.StatusNoContent}
 	}
 	if i.deleting(q.now) {
-		return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.beginOn(q.server.Seed, i, q.now, operation{doomed: []*instance{i}}))
+		return q.async(answer{status: http.StatusAccepted}, q.store.operations.beginOn(q.server.Seed, i, q.now, operation{doomed: []*instance{i}}))
 	}
 	if strings.EqualFold(q.query.Get("forceDeletion"), "true") {
 		i.deathTime /= 2
@@ -171,12 +171,12 @@ func deleteMachine(q *request) answer {
 	if i.set != nil {
 		i.set.etag++
 	}
-	return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.beginOn(q.server.Seed, i, q.now, o))
+	return q.async(answer{status: http.StatusAccepted}, q.store.operations.beginOn(q.server.Seed, i, q.now, o))
 }
 
 // postMachine runs an action on a virtual machine.
 func postMachine(q *request) answer {
-	i, p := q.server.store.machineAt(q.route, q.now)
+	i, p := q.store.machineAt(q.route, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -204,5 +204,5 @@ func (q *request) act(i *instance) answer {
 	}
 	var o operation
 	q.server.compute().turn(&o, i, q.route.verb, q.route.kind, q.now)
-	return q.async(answer{status: http.StatusAccepted}, q.server.store.operations.beginOn(q.server.Seed, i, q.now, o))
+	return q.async(answer{status: http.StatusAccepted}, q.store.operations.beginOn(q.server.Seed, i, q.now, o))
 }
