@@ -49,7 +49,7 @@ func (cp capacity) zoneFor(ss *scaleSet, now time.Time) string {
 // zoneShortage is the error of a machine in a zone without room, nil where there
 // is some.
 func (cp capacity) zoneShortage(i *instance) *errorDetail {
-	if !slices.Contains(cp.fullZones, i.zone) {
+	if !slices.Contains(cp.fullZones, i.placement.zone) {
 		return nil
 	}
 	return &errorDetail{Code: "ZonalAllocationFailed", Message: usualMessage("ZonalAllocationFailed"), Target: i.instanceID()}
@@ -73,7 +73,8 @@ func (c compute) allot(i *instance, now time.Time) {
 		failure = &errorDetail{Code: "SubnetIsFull", Message: subnetIsFull(i.set.subnet()).detail.Message, Target: i.instanceID()}
 	}
 	if failure != nil {
-		i.failAt, i.failure, i.upAt, i.awaited = now.Add(allocationTime), *failure, time.Time{}, false
+		i.provisioning.fail(now.Add(allocationTime), *failure)
+		i.provisioning.upAt = time.Time{}
 	}
 }
 
@@ -93,18 +94,18 @@ func (i *instance) underpriced() *errorDetail {
 	}
 	return &errorDetail{Code: "SpotPriceGreaterThanProvidedMaxPrice", Target: i.instanceID(), Message: fmt.Sprintf(
 		"Unable to perform operation 'Create VM' since the provided max price '%v USD' is lower than the current spot price '%v USD' for Azure Spot VM size '%s'.",
-		price, leastPrice, i.size)}
+		price, leastPrice, i.placement.size)}
 }
 
 // spotShortage is the error of a spot machine that Azure has no room for, nil
 // when it has.
 func (cp capacity) spotShortage(i *instance, now time.Time) *errorDetail {
-	room, limited := cp.spot[SpotPlace{i.size, i.zone}]
+	room, limited := cp.spot[SpotPlace{i.placement.size, i.placement.zone}]
 	if !limited || !i.spot() {
 		return nil
 	}
 	for other := range cp.store.everyInstance() {
-		if other != i && other.spot() && other.size == i.size && other.zone == i.zone && other.allocated(now) {
+		if other != i && other.spot() && other.placement.size == i.placement.size && other.placement.zone == i.placement.zone && other.allocated(now) {
 			room--
 		}
 	}
@@ -112,7 +113,7 @@ func (cp capacity) spotShortage(i *instance, now time.Time) *errorDetail {
 		return nil
 	}
 	code := "AllocationFailed"
-	if i.zone != "" {
+	if i.placement.zone != "" {
 		code = "ZonalAllocationFailed"
 	}
 	return &errorDetail{Code: code, Message: usualMessage(code), Target: i.instanceID()}
@@ -120,7 +121,7 @@ func (cp capacity) spotShortage(i *instance, now time.Time) *errorDetail {
 
 // allocated reports whether the machine holds a place on a host, or is given one.
 func (i *instance) allocated(now time.Time) bool {
-	return !i.gone(now) && i.failAt.IsZero() && i.powerState(now) != "deallocated"
+	return !i.gone(now) && i.provisioning.failAt.IsZero() && i.powerState(now) != "deallocated"
 }
 
 // checkSpot refuses instances of a scale set for which no zone has room at all.
@@ -164,7 +165,7 @@ func (nw network) freeAddresses(subnet string, now time.Time) int {
 			continue
 		}
 		for _, i := range ss.instances {
-			if !i.gone(now) && i.failure.Code != "SubnetIsFull" {
+			if !i.gone(now) && i.provisioning.failure.Code != "SubnetIsFull" {
 				free--
 			}
 		}

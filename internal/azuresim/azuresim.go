@@ -191,13 +191,6 @@ func (s *Server) now() time.Time {
 	return s.Now().UTC().Round(0)
 }
 
-func (s *Server) pageSize() int {
-	if s.PageSize <= 0 {
-		return 200
-	}
-	return s.PageSize
-}
-
 func (s *Server) retryAfter() time.Duration {
 	if s.RetryAfter <= 0 {
 		return 10 * time.Second
@@ -299,41 +292,48 @@ var groupInID = regexp.MustCompile(`(?i)/resourceGroups/[^/"?]+`)
 // that are gone, with what goes with them, and operations that ended more than a
 // day ago. It comes before every look; forgetting changes no answer.
 func (s *Server) sweep(now time.Time) {
-	if !s.kept.holds(s, now) {
+	if !s.kept.holds(s.changes, now) {
 		s.catchUp(now)
-		s.discard(now)
+		if s.store.hasGone(now) { // what leaves the store may still be asked for
+			s.remember(now)
+		}
+		s.store.discard(s.disks(), now)
 	}
 	s.buckets.sweep(now)
 }
 
-// discard forgets, for [Server.sweep].
-func (s *Server) discard(now time.Time) {
-	for i := range s.store.everyInstance() {
-		if i.gone(now) { // what leaves the store may still be asked for
-			s.remember(now)
-			break
+// hasGone reports whether a machine has left that the store still has.
+func (st *store) hasGone(now time.Time) bool {
+	for i := range st.everyInstance() {
+		if i.gone(now) {
+			return true
 		}
 	}
+	return false
+}
+
+// discard forgets, for [Server.sweep].
+func (st *store) discard(ds disks, now time.Time) {
 	left := func(i *instance) bool {
 		if i.gone(now) {
-			s.disks().bury(i)
+			ds.bury(i)
 		}
 		return i.gone(now)
 	}
-	s.store.machines = slices.DeleteFunc(s.store.machines, left)
-	s.store.sets = slices.DeleteFunc(s.store.sets, func(ss *scaleSet) bool {
+	st.machines = slices.DeleteFunc(st.machines, left)
+	st.sets = slices.DeleteFunc(st.sets, func(ss *scaleSet) bool {
 		ss.instances = slices.DeleteFunc(ss.instances, left)
 		return ss.doomed && len(ss.instances) == 0
 	})
-	for _, ss := range s.store.sets {
+	for _, ss := range st.sets {
 		if n := len(ss.operations); n > 1 { // the last one decides the set's state for as long as it is the last
 			kept := slices.DeleteFunc(ss.operations[:n-1], func(o *operation) bool { return o.forgotten(now) })
 			ss.operations = append(kept, ss.operations[n-1])
 		}
 	}
-	for id, o := range s.store.operations.byID {
+	for id, o := range st.operations.byID {
 		if o.forgotten(now) {
-			delete(s.store.operations.byID, id)
+			delete(st.operations.byID, id)
 		}
 	}
 }

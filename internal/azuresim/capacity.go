@@ -93,7 +93,7 @@ func (c compute) overprovision(ss *scaleSet, needed []*instance, now time.Time) 
 	for range int(math.Ceil(overprovisioned * float64(len(needed)))) {
 		i := c.birth(ss, now)
 		i.extra = true
-		i.kill(last.Add(vanish))
+		i.deletion.begin(last.Add(vanish))
 	}
 }
 

@@ -116,8 +116,8 @@ func blobError(status int, code, message string) answer {
 
 // consoleOf is the machine's serial console log: what a fault says, what it really wrote, or the usual.
 func consoleOf(known func(string) (string, bool), i *instance) string {
-	if i.consoleLog != "" {
-		return i.consoleLog
+	if i.flaws.console != "" {
+		return i.flaws.console
 	}
 	if known != nil {
 		if text, known := known(i.vmID); known {
@@ -142,10 +142,10 @@ type extensionView struct {
 
 // extensions are what became of the machine's extensions, where a fault says so.
 func (i *instance) extensions() []extensionView {
-	if i.extensionError == "" {
+	if i.flaws.extension == "" {
 		return nil
 	}
 	return []extensionView{{"join", "Microsoft.Azure.Extensions.CustomScript", []status{{
-		Code: "ProvisioningState/failed/1", Level: "Error", DisplayStatus: "Provisioning failed", Message: i.extensionError,
+		Code: "ProvisioningState/failed/1", Level: "Error", DisplayStatus: "Provisioning failed", Message: i.flaws.extension,
 	}}}}
 }

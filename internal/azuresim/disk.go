@@ -81,8 +81,8 @@ func (ds disks) bury(i *instance) {
 			continue
 		}
 		p.nic.host = nil
-		if reached(i.failAt, i.deleteAt) {
-			p.nic.reservedFor, p.nic.reservedUntil = i.id(), i.goneAt.Add(reservation)
+		if reached(i.provisioning.failAt, i.deletion.at) {
+			p.nic.reservedFor, p.nic.reservedUntil = i.id(), i.deletion.goneAt.Add(reservation)
 		}
 	}
 	for _, v := range slices.Clone(i.drives) {
@@ -90,7 +90,7 @@ func (ds disks) bury(i *instance) {
 			ds.store.disks = slices.DeleteFunc(ds.store.disks, func(d *disk) bool { return d == v.disk })
 			continue
 		}
-		ds.detach(v, i.goneAt)
+		ds.detach(v, i.deletion.goneAt)
 	}
 }
 

@@ -71,7 +71,7 @@ func (ds disks) check(i *instance, wanted []diskWrite, now time.Time) *problem {
 		}
 		luns[*w.LUN] = true
 	}
-	if limit := i.traits.dataDisks; limit > 0 && len(wanted) > limit {
+	if limit := i.placement.traits.dataDisks; limit > 0 && len(wanted) > limit {
 		return fail(http.StatusConflict, "OperationNotAllowed",
 			"The maximum number of data disks allowed to be attached to a VM of this size is %d.", limit).target("dataDisks")
 	}
@@ -86,7 +86,7 @@ func (ds disks) place(i *instance, w diskWrite, now time.Time) {
 		if d == nil {
 			sku := either(w.ManagedDisk.SKUName, "Premium_LRS")
 			r := resource{i.subscription, i.group, w.Name, i.location}
-			d = ds.add(r, diskModel(sku, w.CreateOption, max(w.DiskSizeGB, 1), i.zone), now)
+			d = ds.add(r, diskModel(sku, w.CreateOption, max(w.DiskSizeGB, 1), i.placement.zone), now)
 		}
 		v = &drive{disk: d, createOption: w.CreateOption, deleteOption: "Detach", caching: "None"}
 		i.attach(v)
@@ -123,8 +123,8 @@ func (ds disks) checkAttach(i *instance, w *diskWrite, now time.Time) *problem {
 	case d.holds(now) != "":
 		return fail(http.StatusConflict, "AttachDiskWhileBeingDetached",
 			"Cannot attach data disk '%s' to virtual machine '%s' because the disk is currently being detached. Please wait until the disk is completely detached and then try again.", d.resource.name, i.name())
-	case len(d.zones()) > 0 && !slices.Contains(d.zones(), i.zone):
-		return bad("BadRequest", "Disk %s cannot be attached to the VM because it is not in zone '%s'.", d.resource.name, i.zone)
+	case len(d.zones()) > 0 && !slices.Contains(d.zones(), i.placement.zone):
+		return bad("BadRequest", "Disk %s cannot be attached to the VM because it is not in zone '%s'.", d.resource.name, i.placement.zone)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (e *event) end() time.Time {
 	case e.kind == Reboot || e.kind == Redeploy:
 		return later(e.start(), e.machine.power.until)
 	}
-	return e.start().Add(e.machine.deathTime)
+	return e.start().Add(e.machine.deletion.takes)
 }
 
 // events announces events to machines, and has them do what they say.
@@ -169,8 +169,8 @@ func (e *event) pending(now time.Time) bool { return !reached(e.start(), now) &&
 
 func (es events) withdraw(e *event, now time.Time) {
 	e.withdrawn = now
-	if i := e.machine; !i.deleting(now) { // somebody may have deleted it meanwhile
-		i.power, i.deleteAt, i.goneAt = e.before, time.Time{}, time.Time{}
+	if i := e.machine; !i.deletion.underWay(now) { // somebody may have deleted it meanwhile
+		i.power, i.deletion.at, i.deletion.goneAt = e.before, time.Time{}, time.Time{}
 	}
 	es.release(e.machine, now)
 }
@@ -221,16 +221,16 @@ func (es events) carryOut(e *event) {
 	switch e.kind {
 	case Preempt:
 		if i.profile("evictionPolicy") != "Delete" {
-			i.power = power{during: "deallocating", after: "deallocated", since: at, until: at.Add(i.deathTime)}
+			i.power = power{during: "deallocating", after: "deallocated", since: at, until: at.Add(i.deletion.takes)}
 			return
 		}
-		i.kill(at)
+		i.deletion.begin(at)
 	case Terminate:
 		if e.source == "User" { // the delete was accepted before
-			i.lastWord, i.goneAt = at, at.Add(i.deathTime)
+			i.deletion.lastWord, i.deletion.goneAt = at, at.Add(i.deletion.takes)
 			return
 		}
-		i.kill(at)
+		i.deletion.begin(at)
 	case Reboot, Redeploy:
 		boot := es.delays.ofBoot(i.vmID + "@" + strconv.FormatInt(at.UnixNano(), 10))
 		i.power = power{during: "starting", after: "running", since: at, until: at.Add(boot)}
@@ -247,7 +247,7 @@ func (i *instance) terminateNotice() time.Duration {
 		profile = dig(i.set.model, "properties", "virtualMachineProfile", "scheduledEventsProfile", "terminateNotificationProfile")
 	}
 	enabled, _ := dig(profile, "enable").(bool)
-	if !enabled || i.spot() || i.uniform() && i.version != i.set.version {
+	if !enabled || i.spot() || i.uniform() && i.taken.version != i.set.version {
 		return 0
 	}
 	m := minutes.FindStringSubmatch(text(profile, "notBeforeTimeout"))
@@ -267,7 +267,7 @@ func (i *instance) sees(other *instance) bool {
 		return true
 	case i.set != nil && i.set == other.set:
 		domains, _ := dig(i.set.model, "properties", "platformFaultDomainCount").(float64)
-		return domains != 1 || !strings.HasPrefix(strings.ToLower(i.size), "standard_n")
+		return domains != 1 || !strings.HasPrefix(strings.ToLower(i.placement.size), "standard_n")
 	}
 	set := i.profile("availabilitySet", "id")
 	return set != "" && strings.EqualFold(set, other.profile("availabilitySet", "id"))

@@ -153,10 +153,8 @@ func (fs *faults) inject(f Fault, origin int, now time.Time) {
 func (s *Server) ClearFaults() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.clearFaults()
+	s.faults.list, s.past = nil, nil
 }
-
-func (s *Server) clearFaults() { s.faults.list, s.past = nil, nil }
 
 // ClearFault ends one fault by its name, and reports whether there was one.
 func (s *Server) ClearFault(name string) bool {

@@ -79,7 +79,7 @@ func (s *Server) DeleteMachine(vm string) error {
 
 func actDelete(s *Server, a Act, now time.Time) error {
 	return s.store.onInstance(a.Target, now, func(i *instance) error {
-		if !i.deleteAt.IsZero() {
+		if !i.deletion.at.IsZero() {
 			return nil // it is on its way out already
 		}
 		var o operation
@@ -254,7 +254,7 @@ func actInject(s *Server, a Act, now time.Time) error {
 
 func actClear(s *Server, a Act, _ time.Time) error {
 	if a.Target == "" {
-		s.clearFaults()
+		s.faults.list, s.past = nil, nil
 	} else if !s.faults.clear(a.Target) {
 		return errors.New("there is no such fault in force")
 	}

@@ -163,7 +163,7 @@ func (c computer) document(q *request) map[string]any {
 		"osType":                     "Linux",
 		"physicalZone":               physical,
 		"placementGroupId":           placement,
-		"platformFaultDomain":        strconv.Itoa(c.instance.faultDomain),
+		"platformFaultDomain":        strconv.Itoa(c.instance.placement.faultDomain),
 		"platformUpdateDomain":       "0",
 		"priority":                   c.priority,
 		"provider":                   "Microsoft.Compute",

@@ -60,7 +60,7 @@ func (m metadataRequest) loadBalancer() answer {
 func (i *instance) balancers() (pools []string) {
 	found := map[Linked]bool{}
 	if i.uniform() {
-		follow(i.network, "", found)
+		follow(i.taken.network, "", found)
 	}
 	for _, p := range i.nics {
 		follow(p.nic.model, "", found)

@@ -70,24 +70,24 @@ type osProfile struct {
 func (i *instance) wire(now time.Time, expand bool) instanceBody {
 	b := instanceBody{
 		ID: i.id(), Name: i.name(), Type: setKind + "/virtualMachines",
-		Location: i.set.location, Tags: i.set.tags(), InstanceID: i.instanceID(), SKU: skuBody{i.size, "Standard"},
+		Location: i.set.location, Tags: i.set.tags(), InstanceID: i.instanceID(), SKU: skuBody{i.placement.size, "Standard"},
 		ETag: i.etagText(),
 		Properties: instanceProperties{
 			VMID:                   i.vmID,
-			LatestModelApplied:     i.version == i.set.version,
+			LatestModelApplied:     i.taken.version == i.set.version,
 			ModelDefinitionApplied: "VirtualMachineScaleSet",
 			ProvisioningState:      i.provisioningState(now),
 			TimeCreated:            timestamp(i.created),
 			OSProfile:              osProfile{i.computerName()},
 			StorageProfile:         i.storageWire(dig(i.set.model, "properties", "virtualMachineProfile", "storageProfile", "imageReference")),
-			NetworkConfiguration:   map[string]any{"networkInterfaceConfigurations": append([]any{}, asList(i.network["networkInterfaceConfigurations"])...)},
+			NetworkConfiguration:   map[string]any{"networkInterfaceConfigurations": append([]any{}, asList(i.taken.network["networkInterfaceConfigurations"])...)},
 			NetworkProfile: map[string]any{"networkInterfaces": []any{
 				map[string]any{"id": i.interfaceID()},
 			}},
 		},
 	}
-	if i.zone != "" {
-		b.Zones = []string{i.zone}
+	if i.placement.zone != "" {
+		b.Zones = []string{i.placement.zone}
 	}
 	if i.protection != (protection{}) {
 		b.Properties.ProtectionPolicy = &i.protection
@@ -105,7 +105,7 @@ func (i *instance) view(now time.Time) instanceView {
 		s.Code += "/" + e.Code
 		s.Message = e.Message
 	}
-	v := instanceView{PlatformFaultDomain: i.faultDomain, ComputerName: i.computerName(), Statuses: []status{s}}
+	v := instanceView{PlatformFaultDomain: i.placement.faultDomain, ComputerName: i.computerName(), Statuses: []status{s}}
 	if p := i.powerState(now); p != "" {
 		v.Statuses = append(v.Statuses, status{Code: "PowerState/" + p, Level: "Info", DisplayStatus: "VM " + p})
 	}
@@ -175,9 +175,9 @@ func instanceFilter(query url.Values, now time.Time) (func(*instance) bool, *pro
 	case strings.EqualFold(tight, strings.ReplaceAll(power, " ", "")):
 		return func(i *instance) bool { return i.powerState(now) != "" }, nil
 	case strings.EqualFold(filter, latest+"true"):
-		return func(i *instance) bool { return i.version == i.set.version }, nil
+		return func(i *instance) bool { return i.taken.version == i.set.version }, nil
 	case strings.EqualFold(filter, latest+"false"):
-		return func(i *instance) bool { return i.version != i.set.version }, nil
+		return func(i *instance) bool { return i.taken.version != i.set.version }, nil
 	}
 	return nil, bad("InvalidParameter", "The filter '%s' is not supported: use %strue or false, or %s.", filter, latest, power).target("$filter")
 }
@@ -242,10 +242,10 @@ func putInstance(q *request) answer {
 		if p := q.server.disks().set(i, *disks, q.now); p != nil {
 			return p.answer()
 		}
-		i.told = i.set.tags()
+		i.taken.tags = i.set.tags()
 	}
 	if n := w.Properties.NetworkConfiguration; n != nil && len(n.Interfaces) > 0 {
-		i.network = map[string]any{"networkInterfaceConfigurations": n.Interfaces}
+		i.taken.network = map[string]any{"networkInterfaceConfigurations": n.Interfaces}
 	}
 	if w.Properties.ProtectionPolicy != nil {
 		i.protection = *w.Properties.ProtectionPolicy

@@ -42,8 +42,8 @@ func (s *Server) AddMachine(d Machine) error {
 	s.remember(now)
 	i := &instance{
 		resource: r, model: map[string]any{}, called: either(d.ComputerName, d.Name), vmID: guid(s.Seed, "vm", r.path(machineKind)),
-		size: d.Size, traits: traits{d.VCPUs, d.Family, d.MaxDataDisks}, zone: d.Zone, etag: 1,
-		created: now, upAt: now, deathTime: s.delays().ofDelete(r.path(machineKind)),
+		placement: placement{size: d.Size, traits: traits{d.VCPUs, d.Family, d.MaxDataDisks}, zone: d.Zone}, etag: 1,
+		created: now, provisioning: provisioning{upAt: now}, deletion: deletion{takes: s.delays().ofDelete(r.path(machineKind))},
 	}
 	properties := map[string]any{"osProfile": map[string]any{"adminUsername": "azureuser"}}
 	if d.Priority != "" {
@@ -58,7 +58,7 @@ func (s *Server) AddMachine(d Machine) error {
 			return fmt.Errorf("add machine %q: there is no availability set %q", d.Name, d.AvailabilitySet)
 		}
 		fault, _ := a.domains()
-		i.faultDomain = len(s.store.availableIn(a, now)) % fault
+		i.placement.faultDomain = len(s.store.availableIn(a, now)) % fault
 		properties["availabilitySet"] = map[string]any{"id": a.id()}
 	}
 	if len(d.Tags) > 0 {
@@ -140,10 +140,10 @@ func (st *store) lookAtMachines(now time.Time) []MachineState {
 		}
 		state := MachineState{
 			ID: i.id(), ScaleSet: i.groupName(), Name: i.name(), ComputerName: i.computerName(),
-			VMID: i.vmID, Size: i.size, Location: i.location, Zone: i.zone, Spot: i.spot(), PrivateIP: i.ip,
+			VMID: i.vmID, Size: i.placement.size, Location: i.location, Zone: i.placement.zone, Spot: i.spot(), PrivateIP: i.ip,
 			TimeCreated:       i.created,
 			ProvisioningState: i.provisioningState(now), PowerState: i.powerState(now), BootedAt: i.bootedAt(now),
-			NeverJoins: i.neverJoins,
+			NeverJoins: i.flaws.neverJoins,
 			Protected:  i.protection != (protection{}),
 		}
 		if state.ScaleSet != "" {
@@ -181,14 +181,14 @@ func (st *store) computer(ref string, now time.Time) (computer, bool) {
 	c := computer{
 		id: i.id(), name: i.name(), vmID: i.vmID, computerName: i.computerName(),
 		subscription: i.subscription, group: i.group, location: i.location,
-		size: i.size, zone: i.zone, ip: i.ip, set: i.setName(), tags: i.tags(), instance: i,
+		size: i.placement.size, zone: i.placement.zone, ip: i.ip, set: i.setName(), tags: i.tags(), instance: i,
 	}
 	identity := i.model["identity"]
 	if i.set != nil {
 		c.setID = i.set.id()
 	}
 	if i.uniform() {
-		identity, c.tags = i.set.model["identity"], i.told
+		identity, c.tags = i.set.model["identity"], i.taken.tags
 	}
 	c.systemAssigned, c.identities = identities(identity)
 	if i.spot() {

@@ -148,7 +148,7 @@ func configurationWire(nic, etag, ip string, c map[string]any) map[string]any {
 // interfaceWire is the interface of a uniform instance, which is no resource of
 // its own.
 func (i *instance) interfaceWire() map[string]any {
-	c := asMap(first(i.network["networkInterfaceConfigurations"]))
+	c := asMap(first(i.taken.network["networkInterfaceConfigurations"]))
 	ip := asMap(first(dig(c, "properties", "ipConfigurations")))
 	if len(ip) == 0 {
 		ip = ipConfiguration("")
@@ -168,7 +168,7 @@ func (i *instance) interfaceWire() map[string]any {
 // interfaceName is the name that the set's model gives a uniform instance's
 // interface.
 func (i *instance) interfaceName() string {
-	c := first(i.network["networkInterfaceConfigurations"])
+	c := first(i.taken.network["networkInterfaceConfigurations"])
 	if name := text(c, "name"); name != "" {
 		return name
 	}

@@ -92,16 +92,16 @@ func (o *operation) done() time.Time {
 		end = o.until
 	}
 	for _, i := range o.doomed {
-		if i.goneAt.IsZero() {
+		if i.deletion.goneAt.IsZero() {
 			return time.Time{}
 		}
-		end = later(end, i.goneAt)
+		end = later(end, i.deletion.goneAt)
 	}
 	failing := false
 	for _, i := range o.creates {
 		if o.fails(i) {
 			failing = true
-			end = later(end, i.failAt)
+			end = later(end, i.provisioning.failAt)
 		}
 	}
 	if !failing {
@@ -117,7 +117,7 @@ func (o *operation) done() time.Time {
 
 // fails reports whether the creation of an instance fails before it is given up.
 func (o *operation) fails(i *instance) bool {
-	return !i.failAt.IsZero() && (i.deleteAt.IsZero() || i.failAt.Before(i.deleteAt))
+	return !i.provisioning.failAt.IsZero() && (i.deletion.at.IsZero() || i.provisioning.failAt.Before(i.deletion.at))
 }
 
 func later(a, b time.Time) time.Time {
@@ -148,7 +148,7 @@ func (o *operation) failure(now time.Time) *errorDetail {
 	details := slices.Clone(o.errors)
 	for _, i := range o.creates {
 		if o.fails(i) {
-			details = append(details, i.failure)
+			details = append(details, i.provisioning.failure)
 		}
 	}
 	switch {

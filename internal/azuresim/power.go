@@ -42,7 +42,7 @@ const upgradeTime = 30 * time.Second
 // the set's upgrade policy is Manual.
 func (q *request) upgrade(ss *scaleSet, chosen []*instance) answer {
 	for _, i := range chosen {
-		i.version, i.network = ss.version, ss.networkProfile()
+		i.taken.version, i.taken.network = ss.version, ss.networkProfile()
 		i.etag++
 	}
 	return q.async(answer{status: http.StatusAccepted}, q.store.operations.begin(q.server.Seed, ss, q.now, operation{until: q.now.Add(upgradeTime)}))
@@ -74,7 +74,7 @@ func (c compute) turn(o *operation, i *instance, verb, kind string, now time.Tim
 		return
 	}
 	p := action.power
-	p.since, p.until = now, now.Add(i.deathTime)
+	p.since, p.until = now, now.Add(i.deletion.takes)
 	if action.starts {
 		p.until = now.Add(c.delays.ofBoot(i.vmID + "@" + strconv.FormatInt(now.UnixNano(), 10)))
 	}
@@ -91,10 +91,10 @@ func (c compute) turn(o *operation, i *instance, verb, kind string, now time.Tim
 		}
 	}
 	if i.uniform() && strings.HasPrefix(verb, "reimage") {
-		i.version, i.network = i.set.version, i.set.networkProfile()
+		i.taken.version, i.taken.network = i.set.version, i.set.networkProfile()
 	}
 	if i.uniform() && action.starts {
-		i.told = i.set.tags()
+		i.taken.tags = i.set.tags()
 	}
 	i.power = p
 	i.etag++

@@ -21,7 +21,7 @@ type demand struct {
 
 // demand is what n machines like this one need.
 func (i *instance) demand(n int) demand {
-	return demand{resource: i.resource, quotas: quotasOf(i.spot(), i.traits), vcpus: i.traits.vcpus, count: n, machines: n}
+	return demand{resource: i.resource, quotas: quotasOf(i.spot(), i.placement.traits), vcpus: i.placement.traits.vcpus, count: n, machines: n}
 }
 
 // demand is what n more instances need.
@@ -38,8 +38,8 @@ func (st *store) used(subscription, location, name string, now time.Time) int {
 		case i.gone(now) || i.extra || !i.in(subscription, "") || !strings.EqualFold(i.location, location):
 		case name == instanceQuota:
 			used++
-		case i.powerState(now) != "deallocated" && slices.Contains(quotasOf(i.spot(), i.traits), name):
-			used += i.traits.vcpus
+		case i.powerState(now) != "deallocated" && slices.Contains(quotasOf(i.spot(), i.placement.traits), name):
+			used += i.placement.traits.vcpus
 		}
 	}
 	return used
@@ -117,7 +117,7 @@ func listUsages(q *request) answer {
 	}
 	for i := range q.store.everyInstance() {
 		if i.in(q.route.subscription, "") && strings.EqualFold(i.location, q.route.location) {
-			names = append(names, quotasOf(i.spot(), i.traits)...)
+			names = append(names, quotasOf(i.spot(), i.placement.traits)...)
 		}
 	}
 	for _, k := range q.store.skus.offered(q.route.location) {

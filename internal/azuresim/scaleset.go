@@ -105,7 +105,7 @@ func (s *Server) AddScaleSet(d ScaleSet) error {
 	}
 	for range d.Capacity {
 		i := s.compute().birth(ss, now)
-		i.upAt, i.failAt, i.failure, i.awaited = now, time.Time{}, errorDetail{}, false
+		i.provisioning.succeed(now)
 	}
 	return nil
 }

@@ -21,13 +21,13 @@ type still struct {
 }
 
 // holds reports whether nothing can have changed since it was begun.
-func (k *still) holds(s *Server, now time.Time) bool {
-	return k.serial > 0 && k.change == s.changes && !now.Before(k.from) && (k.until.IsZero() || now.Before(k.until))
+func (k *still) holds(changes int, now time.Time) bool {
+	return k.serial > 0 && k.change == changes && !now.Before(k.from) && (k.until.IsZero() || now.Before(k.until))
 }
 
 // still is what holds now. The server has been swept.
 func (s *Server) still(now time.Time) *still {
-	if !s.kept.holds(s, now) {
+	if !s.kept.holds(s.changes, now) {
 		s.kept = still{change: s.changes, from: now, until: s.store.nextChange(s.pending, now), serial: s.kept.serial + 1}
 	}
 	return &s.kept

@@ -90,7 +90,7 @@ func (c copier) scaleSet(from *scaleSet) *scaleSet {
 func (c copier) instance(from *instance) *instance {
 	return once(c, from, func(to *instance) {
 		to.set = c.scaleSet(from.set)
-		to.model, to.told = cloneObject(from.model), maps.Clone(from.told)
+		to.model, to.taken.tags = cloneObject(from.model), maps.Clone(from.taken.tags)
 		to.nics = each(from.nics, c.plug)
 		to.drives = each(from.drives, c.drive)
 	})

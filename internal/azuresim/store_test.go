@@ -18,7 +18,10 @@ func everything() *store {
 	object := func() map[string]any { return map[string]any{"object": map[string]any{"list": []any{"text"}}} }
 	wrong := errorDetail{Code: "AllocationFailed", Details: []errorDetail{{Code: "Detail"}}}
 	ss := &scaleSet{model: object()}
-	i := &instance{set: ss, model: object(), told: map[string]string{"x": "y"}, failure: wrong, deleteFailure: wrong, power: power{failure: &wrong}, network: object()}
+	i := &instance{
+		set: ss, model: object(), taken: taken{tags: map[string]string{"x": "y"}, network: object()},
+		provisioning: provisioning{failure: wrong}, deletion: deletion{failure: wrong}, power: power{failure: &wrong},
+	}
 	n := &networkInterface{model: object(), ips: []string{"10.0.0.4"}, host: i}
 	d := &disk{model: object(), holder: i}
 	i.nics, i.drives = []*plug{{nic: n}}, []*drive{{disk: d}}
@@ -51,7 +54,7 @@ func everything() *store {
 // hold such values: a past may share them with the present.
 var immutable = []string{
 	"azuresim.errorDetail", "azuresim.SKU", "azuresim.deploymentProperties", "template.Deployment", "template.Resource", "time.Time",
-	"principal.certificates", "principal.credentials", "Role.Actions", "Role.NotActions", "Role.DataActions", "Role.AssignableScopes", "instance.network",
+	"principal.certificates", "principal.credentials", "Role.Actions", "Role.NotActions", "Role.DataActions", "Role.AssignableScopes", "taken.network",
 }
 
 // references finds all that a value refers to, by where it is; and the fields of

@@ -42,7 +42,7 @@ func TestVictimsAreThoseOfTheDocumentation(t *testing.T) {
 			now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 			for zone, numbers := range tc.zones {
 				for _, n := range numbers {
-					i := &instance{set: ss, number: n, zone: zone, faultDomain: tc.faults[n], created: now, upAt: now}
+					i := &instance{set: ss, number: n, placement: placement{zone: zone, faultDomain: tc.faults[n]}, created: now, provisioning: provisioning{upAt: now}}
 					if slices.Contains(tc.young, n) {
 						i.created = now.Add(time.Hour)
 					}

@@ -62,7 +62,7 @@ func (ds disks) addOS(i *instance, w diskWrite, now time.Time) {
 	d := find(ds.store.disks, w.ManagedDisk.ID)
 	if d == nil {
 		name := either(w.Name, i.name()+"_OsDisk_1_"+strings.ReplaceAll(guid(ds.seed, "os disk", i.vmID), "-", ""))
-		m := diskModel(either(w.ManagedDisk.SKUName, "Premium_LRS"), "FromImage", max(w.DiskSizeGB, 30), i.zone)
+		m := diskModel(either(w.ManagedDisk.SKUName, "Premium_LRS"), "FromImage", max(w.DiskSizeGB, 30), i.placement.zone)
 		asMap(m["properties"])["osType"] = "Linux"
 		d = ds.add(resource{i.subscription, i.group, name, i.location}, m, now)
 	}
@@ -86,7 +86,7 @@ func (i *instance) machineWire(now time.Time, expand bool) map[string]any {
 	out := withoutSecrets(i.model).(map[string]any)
 	p := asMap(out["properties"])
 	hardware := maps.Clone(asMap(p["hardwareProfile"]))
-	hardware["vmSize"] = i.size
+	hardware["vmSize"] = i.placement.size
 	os := maps.Clone(asMap(p["osProfile"]))
 	os["computerName"] = i.called
 	nics := []any{}
@@ -103,8 +103,8 @@ func (i *instance) machineWire(now time.Time, expand bool) map[string]any {
 	if expand {
 		p["instanceView"] = i.view(now)
 	}
-	if i.zone != "" {
-		out["zones"] = []any{i.zone}
+	if i.placement.zone != "" {
+		out["zones"] = []any{i.placement.zone}
 	}
 	out["properties"], out["location"], out["etag"] = p, i.location, i.etagText()
 	out["id"], out["name"], out["type"] = i.id(), i.name(), machineKind

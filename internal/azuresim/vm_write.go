@@ -121,9 +121,9 @@ func (c compute) draft(at route, w machineWrite, now time.Time) (*instance, *pro
 	key := r.path(machineKind) + "@" + now.String()
 	i := &instance{
 		resource: r, model: map[string]any{"properties": withoutSketch(asMap(w.model["properties"]))},
-		called: either(v.OSProfile.ComputerName, r.name), vmID: guid(c.seed, "vm", key),
-		size: v.HardwareProfile.VMSize, traits: c.store.traits(v.HardwareProfile.VMSize), etag: 1, created: now,
-		upAt: now.Add(c.delays.ofBoot(key)), deathTime: c.delays.ofDelete(key),
+		called: either(v.OSProfile.ComputerName, r.name), vmID: guid(c.seed, "vm", key), etag: 1, created: now,
+		placement:    placement{size: v.HardwareProfile.VMSize, traits: c.store.traits(v.HardwareProfile.VMSize)},
+		provisioning: provisioning{upAt: now.Add(c.delays.ofBoot(key))}, deletion: deletion{takes: c.delays.ofDelete(key)},
 	}
 	for _, k := range []string{"tags", "identity", "plan"} {
 		if w.model[k] != nil {
@@ -131,7 +131,7 @@ func (c compute) draft(at route, w machineWrite, now time.Time) (*instance, *pro
 		}
 	}
 	if len(w.Zones) > 0 {
-		i.zone = w.Zones[0]
+		i.placement.zone = w.Zones[0]
 	}
 	p := c.store.checkInterfaces(i, w, now)
 	if p == nil {
@@ -141,7 +141,7 @@ func (c compute) draft(at route, w machineWrite, now time.Time) (*instance, *pro
 		p = c.disks.checkAll(i, w, now)
 	}
 	if p == nil {
-		p = c.store.skus.check(i.size, r.name, i.subscription, i.location, w.Zones)
+		p = c.store.skus.check(i.placement.size, r.name, i.subscription, i.location, w.Zones)
 	}
 	if p != nil {
 		return nil, p
@@ -201,7 +201,7 @@ func (st *store) checkSets(i *instance, w machineWrite, now time.Time) *problem 
 		switch {
 		case a == nil:
 			return missingReference(id, i.id())
-		case i.zone != "":
+		case i.placement.zone != "":
 			return bad("BadRequest", "Virtual Machine %s cannot be in an availability set and in an availability zone.", i.name())
 		}
 		in := st.availableIn(a, now)
@@ -210,7 +210,7 @@ func (st *store) checkSets(i *instance, w machineWrite, now time.Time) *problem 
 				"The maximum number of Virtual Machines in Availability Set '%s' is %d.", a.name, maxAvailable)
 		}
 		fault, _ := a.domains()
-		i.faultDomain = len(in) % fault
+		i.placement.faultDomain = len(in) % fault
 	}
 	if id := w.Properties.ScaleSet.ID; id != "" {
 		ss := find(st.sets, id)
@@ -259,7 +259,7 @@ func (q *request) updateMachine(i *instance, w machineWrite) answer {
 	switch {
 	case p != nil:
 		return p.answer()
-	case i.deleting(q.now):
+	case i.deletion.underWay(q.now):
 		return fail(http.StatusConflict, "OperationNotAllowed",
 			"Operation 'update VM' is not allowed on VM '%s' since the VM is marked for deletion. You can only retry the Delete operation (or wait for an ongoing one to complete).", i.name()).answer()
 	}
@@ -279,8 +279,8 @@ func (q *request) updateMachine(i *instance, w machineWrite) answer {
 		os.deleteOption = either(v.StorageProfile.OSDisk.DeleteOption, os.deleteOption)
 		os.caching = either(v.StorageProfile.OSDisk.Caching, os.caching)
 	}
-	if size := v.HardwareProfile.VMSize; size != "" && size != i.size {
-		i.size, i.traits = size, q.store.traits(size)
+	if size := v.HardwareProfile.VMSize; size != "" && size != i.placement.size {
+		i.placement.size, i.placement.traits = size, q.store.traits(size)
 	}
 	for _, k := range []string{"tags", "identity", "plan"} {
 		if w.model[k] != nil {
@@ -290,7 +290,7 @@ func (q *request) updateMachine(i *instance, w machineWrite) answer {
 	i.model["properties"] = merge(asMap(i.model["properties"]), withoutSketch(asMap(w.model["properties"])))
 	i.etag++
 	var o operation
-	if q.http.Method == http.MethodPut && reached(i.failAt, q.now) {
+	if q.http.Method == http.MethodPut && reached(i.provisioning.failAt, q.now) {
 		q.server.compute().retry(i, q.route.kind, q.now)
 		o.creates = []*instance{i}
 	}
@@ -305,10 +305,10 @@ func (c compute) retry(i *instance, kind string, now time.Time) {
 			o.fate = fate{at: o.end(), failure: o.failure(now)}
 		}
 	}
-	i.power, i.failAt, i.failure = power{}, time.Time{}, errorDetail{}
-	i.upAt = now.Add(c.delays.ofBoot(i.vmID + "@" + strconv.FormatInt(now.UnixNano(), 10)))
-	if i.reported {
-		i.upAt = now
+	i.power, i.provisioning.failAt, i.provisioning.failure = power{}, time.Time{}, errorDetail{}
+	i.provisioning.upAt = now.Add(c.delays.ofBoot(i.vmID + "@" + strconv.FormatInt(now.UnixNano(), 10)))
+	if i.provisioning.reported {
+		i.provisioning.upAt = now
 	}
 	c.await(i, now)
 	c.strikeNewborn(i, kind, now)

@@ -160,11 +160,11 @@ func deleteMachine(q *request) answer {
 	if p != nil {
 		return answer{status: http.StatusNoContent}
 	}
-	if i.deleting(q.now) {
+	if i.deletion.underWay(q.now) {
 		return q.async(answer{status: http.StatusAccepted}, q.store.operations.beginOn(q.server.Seed, i, q.now, operation{doomed: []*instance{i}}))
 	}
 	if strings.EqualFold(q.query.Get("forceDeletion"), "true") {
-		i.deathTime /= 2
+		i.deletion.takes /= 2
 	}
 	var o operation
 	q.server.compute().doom(&o, i, q.route.kind, q.now)
