@@ -144,7 +144,7 @@ func (s *Server) Certificates() http.Handler {
 		if !ok {
 			a = q.issuerCertificate()
 		}
-		s.deliver(w, q, a)
+		q.deliver(w, a)
 	})
 }
 

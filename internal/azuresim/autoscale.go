@@ -32,6 +32,9 @@ type autoscaleSetting struct {
 	model                     map[string]any
 }
 
+// autoscaleSettings are those of a store.
+type autoscaleSettings []*autoscaleSetting
+
 func (a *autoscaleSetting) id() string {
 	return "/subscriptions/" + a.subscription + "/resourceGroups/" + a.group + "/providers/microsoft.insights/autoscalesettings/" + a.name
 }
@@ -56,7 +59,7 @@ func (s *Server) AddAutoscaleSetting(d AutoscaleSetting) error {
 	if d.Name == "" {
 		d.Name = "autoscale-" + ss.name
 	}
-	s.store.putAutoscale(&autoscaleSetting{subscription: ss.subscription, group: ss.group, name: d.Name, model: d.model(ss)})
+	s.store.autoscale.put(&autoscaleSetting{subscription: ss.subscription, group: ss.group, name: d.Name, model: d.model(ss)})
 	return nil
 }
 
@@ -88,14 +91,14 @@ func (d AutoscaleSetting) model(ss *scaleSet) map[string]any {
 	}
 }
 
-// putAutoscale reports whether the setting is new.
-func (st *store) putAutoscale(a *autoscaleSetting) bool {
-	at, taken := slices.BinarySearchFunc(st.autoscale, a, byID)
+// put reports whether the setting is new.
+func (as *autoscaleSettings) put(a *autoscaleSetting) bool {
+	at, taken := slices.BinarySearchFunc(*as, a, byID)
 	if taken {
-		st.autoscale[at] = a
+		(*as)[at] = a
 		return false
 	}
-	st.autoscale = slices.Insert(st.autoscale, at, a)
+	*as = slices.Insert(*as, at, a)
 	return true
 }
 
@@ -123,7 +126,7 @@ func (s *Server) AutoscaleStep(set, metric string, value float64) (capacity int,
 
 func (c compute) autoscale(ss *scaleSet, metric string, value float64, now time.Time) error {
 	capacity := len(ss.live(now))
-	n, ok := c.store.autoscaled(ss, capacity, metric, value)
+	n, ok := c.store.autoscale.wanted(ss, capacity, metric, value)
 	if !ok || n == capacity {
 		return nil
 	}
@@ -133,10 +136,10 @@ func (c compute) autoscale(ss *scaleSet, metric string, value float64, now time.
 	return nil
 }
 
-// autoscaled is the capacity that the first enabled setting of a scale set with a
+// wanted is the capacity that the first enabled setting of a scale set with a
 // rule that fits wants next; false when there is none.
-func (st *store) autoscaled(ss *scaleSet, capacity int, metric string, value float64) (int, bool) {
-	for _, a := range st.autoscale {
+func (as autoscaleSettings) wanted(ss *scaleSet, capacity int, metric string, value float64) (int, bool) {
+	for _, a := range as {
 		if enabled, _ := dig(a.model, "properties", "enabled").(bool); !enabled || !strings.EqualFold(a.target(), ss.id()) {
 			continue
 		}

@@ -40,15 +40,15 @@ func listAutoscale(q *request) answer {
 	return page(q, list, idOf)
 }
 
-// autoscaleAt is the place of the setting in the path; -1 for none.
-func (st *store) autoscaleAt(at route) int {
-	return slices.IndexFunc(st.autoscale, func(a *autoscaleSetting) bool {
+// index is the place of the setting in the path; -1 for none.
+func (as autoscaleSettings) index(at route) int {
+	return slices.IndexFunc(as, func(a *autoscaleSetting) bool {
 		return strings.EqualFold(a.subscription, at.subscription) && strings.EqualFold(a.group, at.group) && strings.EqualFold(a.name, at.name)
 	})
 }
 
 func getAutoscale(q *request) answer {
-	n := q.store.autoscaleAt(q.route)
+	n := q.store.autoscale.index(q.route)
 	if n < 0 {
 		return resourceNotFound("microsoft.insights/autoscalesettings", q.route.name, q.route.group).answer()
 	}
@@ -64,7 +64,7 @@ func putAutoscale(q *request) answer {
 		return bad("BadRequest", "An autoscale setting needs 'targetResourceUri' and at least one of 'profiles'.").answer()
 	}
 	created := answer{status: http.StatusOK}
-	if q.store.putAutoscale(a) {
+	if q.store.autoscale.put(a) {
 		created.status = http.StatusCreated
 	}
 	created.body = a.wire()
@@ -72,7 +72,7 @@ func putAutoscale(q *request) answer {
 }
 
 func deleteAutoscale(q *request) answer {
-	n := q.store.autoscaleAt(q.route)
+	n := q.store.autoscale.index(q.route)
 	if n < 0 {
 		return answer{status: http.StatusNoContent}
 	}

@@ -19,11 +19,9 @@
 package azuresim
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -219,74 +217,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.remember(now)
 	}
 	a := q.answer()
-	s.deliver(w, q, a)
+	q.deliver(w, a)
 }
-
-// log records an answered request and gives it its id.
-func (s *Server) log(q *request, a answer) (id string) {
-	s.journal.answered++
-	id = guid(s.Seed, "request", s.journal.answered)
-	record := q.record(a, id)
-	s.journal.add(record)
-	if s.Observe != nil {
-		s.Observe(record, q.lived)
-	}
-	return id
-}
-
-// deliver writes an answer with the headers every service sets, records it, and
-// applies what the request's fault does to answers in transit. While a fault keeps
-// the caller waiting, the server is not locked.
-func (s *Server) deliver(w http.ResponseWriter, q *request, a answer) {
-	id := s.log(q, a)
-	if f := q.fault; f.Delay > 0 || f.Hang {
-		if arrives := s.wait(q.http.Context(), f); !arrives {
-			panic(http.ErrAbortHandler)
-		}
-	}
-	if q.fault.LoseRequest || q.fault.LoseAnswer {
-		panic(http.ErrAbortHandler)
-	}
-
-	body := a.encode()
-	h := w.Header()
-	for k, v := range a.header {
-		h[k] = v
-	}
-	h.Set("X-Ms-Request-Id", id)
-	h.Set("X-Ms-Correlation-Request-Id", id)
-	h.Set("Date", q.now.Add(q.fault.Skew).Format(http.TimeFormat))
-	if c := q.http.Header.Get("X-Ms-Client-Request-Id"); c != "" {
-		h.Set("X-Ms-Client-Request-Id", c)
-	}
-	if code := a.errorCode(); code != "" {
-		h.Set("X-Ms-Error-Code", code)
-	}
-	if body != nil && h.Get("Content-Type") == "" {
-		h.Set("Content-Type", "application/json; charset=utf-8")
-	}
-	for _, x := range q.fault.Header {
-		if h.Del(x.Name); x.Value != "" {
-			h.Set(x.Name, x.Value)
-		}
-	}
-	if body == nil {
-		w.WriteHeader(a.status)
-		return
-	}
-	if s.UpperCaseGroups && q.route.subscription != "" {
-		body = groupInID.ReplaceAllFunc(body, bytes.ToUpper)
-		body = bytes.ReplaceAll(body, []byte("/RESOURCEGROUPS/"), []byte("/resourceGroups/"))
-	}
-	if q.fault.Truncate {
-		body = body[:len(body)/2]
-	}
-	w.WriteHeader(a.status)
-	_, _ = w.Write(body) // a client that hung up has nobody left to tell
-}
-
-// groupInID is the part of a resource id that names the resource group.
-var groupInID = regexp.MustCompile(`(?i)/resourceGroups/[^/"?]+`)
 
 // sweep does what is due, and forgets what nobody can ask for any more: machines
 // that are gone, with what goes with them, and operations that ended more than a

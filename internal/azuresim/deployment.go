@@ -68,7 +68,7 @@ func (s *Server) AddDeployment(d Deployment) error {
 		subscription: d.Subscription, group: g.name, name: d.Name, evaluated: evaluated, started: now.Add(-leastDeployment), operation: guid(s.Seed, "deployment", d.Name),
 		content: deploymentProperties{Mode: "Incremental", Template: d.Template, Parameters: d.Parameters},
 	}
-	if !shelve(&s.store.deployments, made) {
+	if !s.store.deployments.add(made) {
 		return fmt.Errorf("add deployment %q: it exists already", made.id())
 	}
 	return nil
@@ -199,6 +199,12 @@ func (d *deployment) failure(now time.Time) *errorDetail {
 		Message: "At least one resource deployment operation failed. Please list deployment operations for details. Please see https://aka.ms/arm-deployment-operations for usage details.",
 	}
 }
+
+// deployments are those of a store.
+type deployments []*deployment
+
+// add reports whether the deployment is new.
+func (ds *deployments) add(d *deployment) bool { return shelve((*[]*deployment)(ds), d) }
 
 // deploy begins every step of every deployment whose time has come, earliest
 // first, so that it makes no difference when somebody looks.

@@ -35,8 +35,8 @@ type deploymentProperties struct {
 	ParametersLink json.RawMessage `json:"parametersLink"`
 }
 
-func (st *store) deploymentAt(at route) (*deployment, *problem) {
-	d := find(st.deployments, deploymentID(at.subscription, at.group, at.name))
+func (ds deployments) find(at route) (*deployment, *problem) {
+	d := find(ds, deploymentID(at.subscription, at.group, at.name))
 	if d == nil {
 		return nil, fail(http.StatusNotFound, "DeploymentNotFound", "Deployment '%s' could not be found.", at.name)
 	}
@@ -44,8 +44,8 @@ func (st *store) deploymentAt(at route) (*deployment, *problem) {
 }
 
 // forget drops a deployment from the store.
-func (st *store) forget(gone *deployment) {
-	st.deployments = slices.DeleteFunc(st.deployments, func(d *deployment) bool { return d == gone })
+func (ds *deployments) forget(gone *deployment) {
+	*ds = slices.DeleteFunc(*ds, func(d *deployment) bool { return d == gone })
 }
 
 // wire is the deployment as a read shows it, without secure parameters.
@@ -73,7 +73,7 @@ func (d *deployment) wire(s *Server, now time.Time) map[string]any {
 }
 
 func getDeployment(q *request) answer {
-	d, p := q.store.deploymentAt(q.route)
+	d, p := q.store.deployments.find(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -81,7 +81,7 @@ func getDeployment(q *request) answer {
 }
 
 func headDeployment(q *request) answer {
-	if _, p := q.store.deploymentAt(q.route); p != nil {
+	if _, p := q.store.deployments.find(q.route); p != nil {
 		return answer{status: http.StatusNotFound}
 	}
 	return answer{status: http.StatusNoContent}
@@ -175,15 +175,15 @@ func putDeployment(q *request) answer {
 	}
 	s := q.server
 	status := http.StatusCreated
-	if old, p := q.store.deploymentAt(q.route); p == nil {
+	if old, p := q.store.deployments.find(q.route); p == nil {
 		if !old.ended(q.now) {
 			return fail(http.StatusConflict, "DeploymentActiveAndUneditable",
 				"Unable to edit or replace deployment '%s': previous deployment from '%s' is still active. Please see https://aka.ms/arm-deployment-operations for usage details.",
 				old.name, old.started.Format("1/2/2006 3:04:05 PM")).answer()
 		}
 		status = http.StatusOK
-		s.store.forget(old)
-	} else if n := q.store.remembered(d); n >= maxDeployments {
+		s.store.deployments.forget(old)
+	} else if n := q.store.deployments.beside(d); n >= maxDeployments {
 		return fail(http.StatusConflict, "DeploymentQuotaExceeded",
 			"Creating the deployment '%s' would exceed the quota of '%d'. The current deployment count is '%d'. Please delete some deployments before creating a new one, or see https://aka.ms/800LimitFix for information on managing deployment limits.",
 			d.name, maxDeployments, n).answer()
@@ -191,7 +191,7 @@ func putDeployment(q *request) answer {
 	d.pool = q.route.set
 	s.store.operations.started++
 	d.operation = guid(s.Seed, "deployment", s.store.operations.started)
-	shelve(&s.store.deployments, d)
+	s.store.deployments.add(d)
 	body := d.wire(q.server, q.now) // as it was accepted, before anything has begun
 	s.deploy(q.now)
 	return answer{status: status, body: body}.
@@ -199,10 +199,10 @@ func putDeployment(q *request) answer {
 		with("Retry-After", seconds(s.retryAfter()))
 }
 
-// remembered counts the deployments of a resource group.
-func (st *store) remembered(like *deployment) int {
+// beside counts the deployments of a resource group.
+func (ds deployments) beside(like *deployment) int {
 	n := 0
-	for _, d := range st.deployments {
+	for _, d := range ds {
 		if strings.EqualFold(d.subscription, like.subscription) && strings.EqualFold(d.group, like.group) {
 			n++
 		}
@@ -213,7 +213,7 @@ func (st *store) remembered(like *deployment) int {
 // getDeploymentStatus is the operation that follows a PUT: it says "Running"
 // where operations of the compute provider say "InProgress".
 func getDeploymentStatus(q *request) answer {
-	d, p := q.store.deploymentAt(q.route)
+	d, p := q.store.deployments.find(q.route)
 	if p != nil || !strings.EqualFold(d.operation, q.route.operation) {
 		return fail(http.StatusNotFound, "DeploymentOperationNotFound", "The deployment operation '%s' could not be found.", q.route.operation).answer()
 	}
@@ -234,7 +234,7 @@ func getDeploymentStatus(q *request) answer {
 
 // deleteDeployment forgets the deployment. What it made stays.
 func deleteDeployment(q *request) answer {
-	d, p := q.store.deploymentAt(q.route)
+	d, p := q.store.deployments.find(q.route)
 	if p != nil {
 		return answer{status: http.StatusNoContent}
 	}
@@ -242,7 +242,7 @@ func deleteDeployment(q *request) answer {
 		return fail(http.StatusConflict, "DeploymentActiveAndUneditable",
 			"The deployment '%s' is still running and can't be deleted: cancel it first.", d.name).answer()
 	}
-	q.store.forget(d)
+	q.store.deployments.forget(d)
 	return answer{status: http.StatusAccepted}.
 		with("Location", q.link("/subscriptions/"+q.route.subscription+"/operationResults/"+d.operation)).
 		with("Retry-After", seconds(q.server.retryAfter()))
@@ -259,7 +259,7 @@ func postDeployment(q *request) answer {
 	case "whatif":
 		return whatIf(q)
 	case "cancel", "exporttemplate":
-		d, p := q.store.deploymentAt(q.route)
+		d, p := q.store.deployments.find(q.route)
 		switch {
 		case p != nil:
 			return p.answer()

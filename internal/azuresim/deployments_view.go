@@ -69,7 +69,7 @@ func (d *deployment) made(now time.Time) []resourceRef {
 
 // listDeploymentOperations shows what became of every resource that was begun.
 func listDeploymentOperations(q *request) answer {
-	d, p := q.store.deploymentAt(q.route)
+	d, p := q.store.deployments.find(q.route)
 	if p != nil {
 		return p.answer()
 	}

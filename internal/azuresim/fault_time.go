@@ -19,7 +19,7 @@ func (q *request) perform() answer {
 	case f.Late > 0:
 		a = q.postpone()
 	case f.Duplicate:
-		q.server.log(q, q.route.handle(q))
+		q.log(q.route.handle(q))
 		q.repeated = true
 		a = q.route.handle(q)
 	default:
@@ -102,7 +102,7 @@ func (q *request) postpone() answer {
 		late.now = now
 		a := late.route.handle(&late)
 		late.repeated = true
-		late.server.log(&late, a)
+		late.log(a)
 		if late.began != nil {
 			o.becomes = late.began
 			return

@@ -47,7 +47,7 @@ func (s *Server) Metadata(vm string) http.Handler {
 		if !ok {
 			panic(http.ErrAbortHandler)
 		}
-		s.deliver(w, q, metadataRequest{q, c}.answer())
+		q.deliver(w, metadataRequest{q, c}.answer())
 	})
 }
 

@@ -105,14 +105,14 @@ func (s *Server) AppServiceIdentity(vm, secret string) http.Handler {
 		case !ok:
 			panic(http.ErrAbortHandler)
 		case r.Header.Get("X-Identity-Header") != secret:
-			s.deliver(w, q, metadataFailed(http.StatusUnauthorized, "unauthorized", "The X-IDENTITY-HEADER is missing or wrong"))
+			q.deliver(w, metadataFailed(http.StatusUnauthorized, "unauthorized", "The X-IDENTITY-HEADER is missing or wrong"))
 		case q.query.Get("api-version") != "2019-08-01":
-			s.deliver(w, q, metadataFailed(http.StatusBadRequest, "invalid_request", "The api-version must be 2019-08-01"))
+			q.deliver(w, metadataFailed(http.StatusBadRequest, "invalid_request", "The api-version must be 2019-08-01"))
 		default:
 			if id := q.query.Get("principal_id"); id != "" { // its name for the object id
 				q.query.Set("object_id", id)
 			}
-			s.deliver(w, q, metadataRequest{q, c}.token())
+			q.deliver(w, metadataRequest{q, c}.token())
 		}
 	})
 }

@@ -106,7 +106,7 @@ type usage struct {
 const unlimited = 1_000_000
 
 func listUsages(q *request) answer {
-	if p := q.store.noProviderThere(q.query, q.route.location, "locations/usages"); p != nil {
+	if p := noProviderThere(q.store.regions(), q.query, q.route.location, "locations/usages"); p != nil {
 		return p.answer()
 	}
 	names := []string{"cores", "lowPriorityCores", instanceQuota}

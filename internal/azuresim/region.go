@@ -32,7 +32,7 @@ func (st *store) regions() []string {
 // region is the short name of a region: people write "West Europe" as well.
 func region(name string) string { return strings.ToLower(strings.ReplaceAll(name, " ", "")) }
 
-func (st *store) hasRegion(name string) bool { return slices.Contains(st.regions(), region(name)) }
+func hasRegion(regions []string, name string) bool { return slices.Contains(regions, region(name)) }
 
 // listRegions also has a logical region, in which nothing can be made, as Azure's list does.
 func listRegions(q *request) answer {
@@ -52,22 +52,22 @@ func listRegions(q *request) answer {
 }
 
 // noGroupThere refuses a resource group in a region that does not exist.
-func (st *store) noGroupThere(name string) *problem {
-	if st.hasRegion(name) {
+func noGroupThere(regions []string, name string) *problem {
+	if hasRegion(regions, name) {
 		return nil
 	}
 	return fail(http.StatusBadRequest, "LocationNotAvailableForResourceGroup",
 		"The provided location '%s' is not available for resource group. List of available regions is '%s'.",
-		name, strings.Join(st.regions(), ","))
+		name, strings.Join(regions, ","))
 }
 
 // noProviderThere refuses a question about a region that does not exist. The kind is such as locations/usages.
-func (st *store) noProviderThere(query url.Values, name, kind string) *problem {
-	if st.hasRegion(name) {
+func noProviderThere(regions []string, query url.Values, name, kind string) *problem {
+	if hasRegion(regions, name) {
 		return nil
 	}
 	return fail(http.StatusBadRequest, "NoRegisteredProviderFound",
 		"No registered resource provider found for location '%s' and API version '%s' for type '%s'. "+
 			"The supported api-versions are '%s'. The supported locations are '%s'.",
-		name, query.Get("api-version"), kind, strings.Join(providerVersions, ", "), strings.Join(st.regions(), ", "))
+		name, query.Get("api-version"), kind, strings.Join(providerVersions, ", "), strings.Join(regions, ", "))
 }

@@ -126,7 +126,7 @@ func putGroup(q *request) answer {
 	if w.Location == "" {
 		return bad("LocationRequired", "The location property is required for this definition.").answer()
 	}
-	if p := q.store.noGroupThere(w.Location); p != nil {
+	if p := noGroupThere(q.store.regions(), w.Location); p != nil {
 		return p.answer()
 	}
 	q.route.group = q.route.name

@@ -63,7 +63,7 @@ func (q *request) runCommand(i *instance) answer {
 		return bad("InvalidParameter", "Required parameter 'script' is missing (null).").target("script").answer()
 	case i.powerState(q.now) != "running":
 		return fail(http.StatusConflict, "OperationNotAllowed", "The operation requires the VM to be running (or set to run).").answer()
-	case s.store.commanded(i):
+	case s.store.operations.commanded(i):
 		return fail(http.StatusConflict, "Conflict",
 			"Run command extension execution is in progress. Please wait for completion before invoking a run command.").answer()
 	}
@@ -77,13 +77,13 @@ func (q *request) runCommand(i *instance) answer {
 	o.command = &command{vmID: i.vmID}
 	begun := s.store.operations.launch(s.Seed, machineKind, i.location, q.now, o)
 	id := i.id()
-	s.scripts.Go(func() { s.run(begun, id, w.Script) })
+	s.scripts.Go(func() { begun.run(s, id, w.Script) })
 	return q.async(answer{status: http.StatusAccepted}, begun)
 }
 
 // commanded reports whether a script runs in a machine.
-func (st *store) commanded(i *instance) bool {
-	for _, o := range st.operations.byID {
+func (ops *operations) commanded(i *instance) bool {
+	for _, o := range ops.byID {
 		if o.command != nil && o.command.vmID == i.vmID && o.command.ended.IsZero() {
 			return true
 		}
@@ -92,7 +92,7 @@ func (st *store) commanded(i *instance) bool {
 }
 
 // run has the machine's agent run a script, and writes down what came of it. It is the one thing here that takes as long as it takes.
-func (s *Server) run(o *operation, machine string, script []string) {
+func (o *operation) run(s *Server, machine string, script []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), longestScript)
 	defer cancel()
 	stdout, stderr, err := s.Run(ctx, machine, script)

@@ -118,7 +118,7 @@ func listSKUs(q *request) answer {
 	}
 	var list []skuWire
 	for _, location := range locations {
-		if !q.store.hasRegion(location) {
+		if !hasRegion(q.store.regions(), location) {
 			continue // Azure lists nothing then
 		}
 		for _, k := range q.store.skus.offered(location) {

@@ -16,13 +16,13 @@ type store struct {
 	generic     generic
 	groups      []*resourceGroup // sorted by lower-case id
 	empty       []string         // subscriptions that are there also without a group
-	deployments []*deployment    // sorted by lower-case id
+	deployments deployments      // sorted by lower-case id
 	principals  directory
 	rights      rights
 	events      []*event             // in the order of their announcement, past ones too: documents count them
 	listening   map[string]listening // by vmId
 	skus        catalogue            // that were added; they come before the built-in ones
-	autoscale   []*autoscaleSetting  // sorted by lower-case id
+	autoscale   autoscaleSettings    // sorted by lower-case id
 	operations  operations
 	addresses   uint32 // private ones handed out so far
 }

@@ -68,10 +68,10 @@ var providerVersions = []string{"2025-04-01", "2024-11-01", "2024-07-01", "2021-
 var zonalTypes = []string{"virtualMachines", setsType, "disks"}
 
 // zoneMappings are the zones of the locations that hold something.
-func (st *store) zoneMappings() []map[string]any {
+func zoneMappings(locations []string) []map[string]any {
 	zones := []string{"1", "2", "3"}
 	list := []map[string]any{}
-	for _, l := range st.locations() {
+	for _, l := range locations {
 		list = append(list, map[string]any{"location": l, "zones": zones})
 	}
 	return list
@@ -102,12 +102,12 @@ func providers() map[string][]string {
 	return types
 }
 
-func (st *store) providerBody(subscription string, namespace string, types []string) map[string]any {
+func providerBody(locations []string, subscription string, namespace string, types []string) map[string]any {
 	list := []map[string]any{}
 	for _, t := range types {
 		kind := map[string]any{"resourceType": t, "locations": []string{}, "apiVersions": providerVersions}
 		if slices.Contains(zonalTypes, t) {
-			kind["zoneMappings"] = st.zoneMappings()
+			kind["zoneMappings"] = zoneMappings(locations)
 		}
 		list = append(list, kind)
 	}
@@ -120,7 +120,7 @@ func (st *store) providerBody(subscription string, namespace string, types []str
 func listProviders(q *request) answer {
 	list := []map[string]any{}
 	for namespace, types := range providers() {
-		list = append(list, q.store.providerBody(q.route.subscription, namespace, types))
+		list = append(list, providerBody(q.store.locations(), q.route.subscription, namespace, types))
 	}
 	slices.SortFunc(list, func(a, b map[string]any) int { return strings.Compare(idOf(a), idOf(b)) })
 	return page(q, list, idOf)
@@ -131,13 +131,13 @@ func listProviders(q *request) answer {
 func getProvider(q *request) answer {
 	for namespace, types := range providers() {
 		if strings.EqualFold(namespace, q.route.name) {
-			return answer{status: http.StatusOK, body: q.store.providerBody(q.route.subscription, namespace, types)}
+			return answer{status: http.StatusOK, body: providerBody(q.store.locations(), q.route.subscription, namespace, types)}
 		}
 	}
 	if !strings.Contains(q.route.name, ".") {
 		return fail(http.StatusNotFound, "InvalidResourceNamespace", "The resource namespace '%s' is invalid.", q.route.name).answer()
 	}
-	return answer{status: http.StatusOK, body: q.store.providerBody(q.route.subscription, q.route.name, nil)}
+	return answer{status: http.StatusOK, body: providerBody(q.store.locations(), q.route.subscription, q.route.name, nil)}
 }
 
 // postProvider answers register and unregister with the provider as it is.

@@ -68,7 +68,7 @@ func (q *request) concerns() string {
 			return q.makes.pool
 		}
 	case strings.HasPrefix(kind, "deployments") && q.route.name != "":
-		if d, p := q.store.deploymentAt(q.route); p == nil {
+		if d, p := q.store.deployments.find(q.route); p == nil {
 			return d.pool
 		}
 	}
