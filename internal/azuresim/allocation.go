@@ -31,10 +31,6 @@ type capacity struct {
 	quota     map[string]int    // Server.Quota
 }
 
-func (s *Server) capacity() capacity {
-	return capacity{&s.store, s.fullZones, s.SpotCapacity, s.Quota}
-}
-
 // zoneFor is where the next instance of the set goes: the zone with the fewest
 // live ones, the first of several.
 func (cp capacity) zoneFor(ss *scaleSet, now time.Time) string {

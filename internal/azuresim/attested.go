@@ -95,38 +95,17 @@ func NewAttestor() (*Attestor, error) {
 // process to the next, the only thing here that a seed does not decide.
 var ownAttestor = sync.OnceValues(NewAttestor)
 
-// AttestationCA is the root that signs for the machines of the server.
-func (s *Server) AttestationCA() (*x509.Certificate, error) {
-	a, err := attestorOr(s.Attestation)
-	if err != nil {
-		return nil, err
-	}
-	return a.CA, nil
-}
-
-// AttestationCertificates are that root and those between, as a verifier that fetches nothing knows them.
-func (s *Server) AttestationCertificates() ([]*x509.Certificate, error) {
-	a, err := attestorOr(s.Attestation)
-	if err != nil {
-		return nil, err
-	}
-	return append([]*x509.Certificate{a.CA}, a.Between...), nil
-}
-
-// AttestationSigner is the certificate that comes with each document.
-func (s *Server) AttestationSigner() (*x509.Certificate, error) {
-	a, err := attestorOr(s.Attestation)
-	if err != nil {
-		return nil, err
-	}
-	return a.Leaf, nil
-}
-
-func attestorOr(a *Attestor) (*Attestor, error) {
-	if a != nil {
-		return a, nil
+// Attestor is who signs for the machines of the server.
+func (s *Server) Attestor() (*Attestor, error) {
+	if s.Attestation != nil {
+		return s.Attestation, nil
 	}
 	return ownAttestor()
+}
+
+// Certificates are the root and those between, as a verifier that fetches nothing knows them.
+func (a *Attestor) Certificates() []*x509.Certificate {
+	return append([]*x509.Certificate{a.CA}, a.Between...)
 }
 
 // Certificates is where the certificates between are fetched: www.microsoft.com, path /pkiops/certs. [Server.ServeHTTP] answers there as well. Requests are of
@@ -152,7 +131,7 @@ func (s *Server) Certificates() http.Handler {
 const certificatesPath = "/pkiops/certs/"
 
 func (q *request) issuerCertificate() answer {
-	a, err := attestorOr(q.server.Attestation)
+	a, err := q.server.Attestor()
 	at := slices.Index([]string{certificatesPath + crossFile, certificatesPath + issuerFile}, q.http.URL.Path)
 	if err != nil || at < 0 || q.http.Method != http.MethodGet {
 		return answer{status: http.StatusNotFound}
@@ -206,7 +185,7 @@ func (m metadataRequest) attested() answer {
 		"plan":      map[string]any{"name": "", "product": "", "publisher": ""},
 		"timeStamp": map[string]any{"createdOn": created.Format(layout), "expiresOn": expires.Format(layout)},
 	})
-	signer, err := attestorOr(m.server.Attestation)
+	signer, err := m.server.Attestor()
 	if err == nil {
 		var der []byte
 		if der, err = signer.sign(document); err == nil {

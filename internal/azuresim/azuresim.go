@@ -121,7 +121,7 @@ type Server struct {
 	UpperCaseGroups bool
 
 	// Attestation signs machines' attested documents; nil: keys of its own, see
-	// AttestationCA.
+	// [Server.Attestor].
 	Attestation *Attestor
 
 	// EventWarmUp is how long a machine's first call for scheduled events takes to
@@ -189,13 +189,6 @@ func (s *Server) now() time.Time {
 	return s.Now().UTC().Round(0)
 }
 
-func (s *Server) retryAfter() time.Duration {
-	if s.RetryAfter <= 0 {
-		return 10 * time.Second
-	}
-	return s.RetryAfter
-}
-
 // ServeHTTP answers Resource Manager and token authority requests. A request
 // whose fault says that the connection breaks panics with
 // [http.ErrAbortHandler], as net/http wants it.
@@ -212,7 +205,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q.readBody()
 	if !isReadMethod(r.Method) {
 		if s.Observe != nil {
-			q.lived = slices.Clone(s.machinesAt(now))
+			q.lived = slices.Clone(s.still(now).list(&s.store, now))
 		}
 		s.remember(now)
 	}
@@ -225,11 +218,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // day ago. It comes before every look; forgetting changes no answer.
 func (s *Server) sweep(now time.Time) {
 	if !s.kept.holds(s.changes, now) {
-		s.catchUp(now)
+		for len(s.pending) > 0 && !s.pending[0].at.After(now) {
+			next := s.pending[0]
+			s.store.deployments.begin(s, next.at) // their next resources
+			s.pending = s.pending[1:]
+			s.remember(next.at)
+			next.do(next.at)
+		}
+		s.store.deployments.begin(s, now)
 		if s.store.hasGone(now) { // what leaves the store may still be asked for
 			s.remember(now)
 		}
-		s.store.discard(s.disks(), now)
+		s.store.discard(s.compute().disks, now)
 	}
 	s.buckets.sweep(now)
 }

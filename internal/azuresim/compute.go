@@ -14,9 +14,14 @@ type compute struct {
 	awaits   bool // Server.AwaitReports
 }
 
+// compute is made of what it needs of the server, with all that it has work for it.
 func (s *Server) compute() compute {
+	st, lasts := &s.store, delays{s.Seed, s.Boot, s.Delete}
 	return compute{
-		store: &s.store, seed: s.Seed, delays: s.delays(), network: s.network(), disks: s.disks(), events: s.events(), capacity: s.capacity(),
-		faults: &s.faults, beliefs: s.Beliefs, awaits: s.AwaitReports,
+		store: st, seed: s.Seed, delays: lasts, faults: &s.faults, beliefs: s.Beliefs, awaits: s.AwaitReports,
+		network:  network{st, s.Seed, s.SubnetAddresses, s.Loopback},
+		disks:    disks{st, s.Seed, s.DetachLag},
+		events:   events{st, s.Seed, lasts},
+		capacity: capacity{st, s.fullZones, s.SpotCapacity, s.Quota},
 	}
 }

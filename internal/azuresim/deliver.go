@@ -24,7 +24,11 @@ func (q *request) log(a answer) (id string) {
 func (q *request) deliver(w http.ResponseWriter, a answer) {
 	id := q.log(a)
 	if f := q.fault; f.Delay > 0 || f.Hang {
-		if arrives := q.server.wait(q.http.Context(), f); !arrives {
+		pass := q.server.Sleep
+		if pass == nil && q.server.Now == nil {
+			pass = sleep
+		}
+		if arrives := f.wait(q.http.Context(), &q.server.mu, pass); !arrives {
 			panic(http.ErrAbortHandler)
 		}
 	}

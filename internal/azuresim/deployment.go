@@ -206,14 +206,14 @@ type deployments []*deployment
 // add reports whether the deployment is new.
 func (ds *deployments) add(d *deployment) bool { return shelve((*[]*deployment)(ds), d) }
 
-// deploy begins every step of every deployment whose time has come, earliest
+// begin begins every step of every deployment whose time has come, earliest
 // first, so that it makes no difference when somebody looks.
-func (s *Server) deploy(now time.Time) {
+func (ds *deployments) begin(s *Server, now time.Time) {
 	for {
 		var next *step
 		var of *deployment
 		var at time.Time
-		for _, d := range s.store.deployments {
+		for _, d := range *ds {
 			for _, t := range d.steps {
 				if !t.begun.IsZero() {
 					continue

@@ -193,10 +193,10 @@ func putDeployment(q *request) answer {
 	d.operation = guid(s.Seed, "deployment", s.store.operations.started)
 	s.store.deployments.add(d)
 	body := d.wire(q.server, q.now) // as it was accepted, before anything has begun
-	s.deploy(q.now)
+	s.store.deployments.begin(s, q.now)
 	return answer{status: status, body: body}.
 		with("Azure-AsyncOperation", q.link(d.id()+"/operationStatuses/"+d.operation)).
-		with("Retry-After", seconds(s.retryAfter()))
+		with("Retry-After", retryAfter(s.RetryAfter))
 }
 
 // beside counts the deployments of a resource group.
@@ -227,7 +227,7 @@ func getDeploymentStatus(q *request) answer {
 	}
 	a := answer{status: http.StatusOK, body: body}
 	if !d.ended(q.now) {
-		a = a.with("Retry-After", seconds(q.server.retryAfter()))
+		a = a.with("Retry-After", retryAfter(q.server.RetryAfter))
 	}
 	return a
 }
@@ -245,7 +245,7 @@ func deleteDeployment(q *request) answer {
 	q.store.deployments.forget(d)
 	return answer{status: http.StatusAccepted}.
 		with("Location", q.link("/subscriptions/"+q.route.subscription+"/operationResults/"+d.operation)).
-		with("Retry-After", seconds(q.server.retryAfter()))
+		with("Retry-After", retryAfter(q.server.RetryAfter))
 }
 
 // getOperationResult is the Location of a deleted deployment, which is gone at

@@ -54,8 +54,6 @@ type disks struct {
 	lag   time.Duration // Server.DetachLag
 }
 
-func (s *Server) disks() disks { return disks{&s.store, s.Seed, s.DetachLag} }
-
 // detach takes a disk out of its machine; reads name the machine for as long as
 // the server's lag.
 func (ds disks) detach(v *drive, at time.Time) {

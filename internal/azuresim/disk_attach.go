@@ -174,7 +174,7 @@ func (q *request) attachDetach(i *instance) answer {
 		add.ManagedDisk.ID = a.DiskID
 		wanted = append(wanted, add)
 	}
-	if p := q.server.disks().set(i, wanted, q.now); p != nil {
+	if p := q.server.compute().disks.set(i, wanted, q.now); p != nil {
 		return p.answer()
 	}
 	i.etag++

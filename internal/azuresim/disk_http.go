@@ -60,7 +60,7 @@ func putDisk(q *request) answer {
 	case d == nil:
 		r := q.route.named()
 		r.location = location
-		d = q.server.disks().add(r, diskModel("Premium_LRS", "Empty", 0, ""), q.now)
+		d = q.server.compute().disks.add(r, diskModel("Premium_LRS", "Empty", 0, ""), q.now)
 		d.rewrite(w)
 	}
 	if p := d.refuse(w, true, q.now); p != nil {

@@ -89,8 +89,6 @@ type delays struct {
 	boot, delete Distribution
 }
 
-func (s *Server) delays() delays { return delays{s.Seed, s.Boot, s.Delete} }
-
 func (d delays) ofBoot(instance string) time.Duration {
 	return d.boot.or(Lognormal(150*time.Second, 0.25)).draw(random(d.seed, "boot", instance))
 }

@@ -78,8 +78,6 @@ type events struct {
 	delays delays
 }
 
-func (s *Server) events() events { return events{&s.store, s.Seed, s.delays()} }
-
 // Schedule announces an event to a machine, by resource id or name, and carries
 // it out after a notice; a negative notice is the usual one of its kind, and zero
 // none at all, as when hardware fails. It returns the event's id. A Preempt is for
@@ -91,7 +89,7 @@ func (s *Server) Schedule(vm string, kind EventKind, notice time.Duration) (id s
 	s.sweep(now)
 	s.remember(now)
 	err = s.store.onInstance(vm, now, func(i *instance) error {
-		e, err := s.events().forewarn(i, kind, notice, now)
+		e, err := s.compute().events.forewarn(i, kind, notice, now)
 		if err == nil {
 			id = e.id
 		}
@@ -160,7 +158,7 @@ func (s *Server) Withdraw(id string) error {
 		return fmt.Errorf("withdraw event %q: somebody deleted the machine", id)
 	}
 	s.remember(now)
-	s.events().withdraw(s.store.events[n], now)
+	s.compute().events.withdraw(s.store.events[n], now)
 	return nil
 }
 

@@ -114,7 +114,7 @@ func (m metadataRequest) acknowledge() answer {
 	}
 	for _, e := range agreed {
 		if !reached(e.start(), m.now) {
-			m.server.events().agree(e, m.now)
+			m.server.compute().events.agree(e, m.now)
 		}
 	}
 	return answer{status: http.StatusOK}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -65,18 +66,6 @@ func (a *agenda) schedule(at time.Time, do func(now time.Time)) {
 		n--
 	}
 	*a = append(all[:n:n], append(agenda{{at, do}}, all[n:]...)...)
-}
-
-// catchUp does what is due, deployments' next resources included.
-func (s *Server) catchUp(now time.Time) {
-	defer s.deploy(now)
-	for len(s.pending) > 0 && !s.pending[0].at.After(now) {
-		next := s.pending[0]
-		s.deploy(next.at)
-		s.pending = s.pending[1:]
-		s.remember(next.at)
-		next.do(next.at)
-	}
 }
 
 // postpone accepts a write that is carried out later. What it will come to is
@@ -161,17 +150,12 @@ func (q *request) draft() map[string]any {
 
 // wait passes the time that a fault delays an answer by, or keeps the caller
 // waiting until it gives up. It reports false when the caller has gone. The
-// server is not locked meanwhile.
-func (s *Server) wait(ctx context.Context, f Fault) bool {
-	s.mu.Unlock()
-	defer s.mu.Lock()
-	if f.Delay > 0 {
-		switch {
-		case s.Sleep != nil:
-			s.Sleep(ctx, f.Delay)
-		case s.Now == nil:
-			sleep(ctx, f.Delay)
-		}
+// server is not locked meanwhile. Without a sleep no time passes.
+func (f *Fault) wait(ctx context.Context, locked sync.Locker, sleep func(context.Context, time.Duration)) bool {
+	locked.Unlock()
+	defer locked.Lock()
+	if f.Delay > 0 && sleep != nil {
+		sleep(ctx, f.Delay)
 	}
 	if f.Hang {
 		<-ctx.Done()

@@ -115,7 +115,7 @@ func (s *Server) Start(vm string) error {
 func actTurn(verb string) func(*Server, Act, time.Time) error {
 	return func(s *Server, a Act, now time.Time) error {
 		return s.store.onInstance(a.Target, now, func(i *instance) error {
-			if p := s.capacity().checkStart([]*instance{i}, verb, now); p != nil {
+			if p := s.compute().capacity.checkStart([]*instance{i}, verb, now); p != nil {
 				return fmt.Errorf("%s: %s", p.detail.Code, p.detail.Message)
 			}
 			var o operation
@@ -137,7 +137,7 @@ func actEvict(s *Server, a Act, now time.Time) error {
 		if !i.spot() {
 			return fmt.Errorf("machine %s is not spot", i.name())
 		}
-		s.events().evict(i, a.Notice, now)
+		s.compute().events.evict(i, a.Notice, now)
 		return nil
 	})
 }
@@ -211,7 +211,7 @@ func actSchedule(s *Server, a Act, now time.Time) error {
 		a.Notice = -1
 	}
 	return s.store.onInstance(a.Target, now, func(i *instance) error {
-		_, err := s.events().forewarn(i, a.Event, a.Notice, now)
+		_, err := s.compute().events.forewarn(i, a.Event, a.Notice, now)
 		return err
 	})
 }
@@ -222,7 +222,7 @@ func actWithdraw(s *Server, a Act, now time.Time) error {
 		for _, e := range s.store.events {
 			if e.machine == i && e.source == "Platform" && e.pending(now) {
 				found = true
-				s.events().withdraw(e, now)
+				s.compute().events.withdraw(e, now)
 			}
 		}
 		if !found {

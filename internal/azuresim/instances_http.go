@@ -239,7 +239,7 @@ func putInstance(q *request) answer {
 		return p.answer()
 	}
 	if disks := w.Properties.StorageProfile.DataDisks; disks != nil {
-		if p := q.server.disks().set(i, *disks, q.now); p != nil {
+		if p := q.server.compute().disks.set(i, *disks, q.now); p != nil {
 			return p.answer()
 		}
 		i.taken.tags = i.set.tags()

@@ -43,7 +43,7 @@ func (s *Server) AddMachine(d Machine) error {
 	i := &instance{
 		resource: r, model: map[string]any{}, called: either(d.ComputerName, d.Name), vmID: guid(s.Seed, "vm", r.path(machineKind)),
 		placement: placement{size: d.Size, traits: traits{d.VCPUs, d.Family, d.MaxDataDisks}, zone: d.Zone}, etag: 1,
-		created: now, provisioning: provisioning{upAt: now}, deletion: deletion{takes: s.delays().ofDelete(r.path(machineKind))},
+		created: now, provisioning: provisioning{upAt: now}, deletion: deletion{takes: s.compute().delays.ofDelete(r.path(machineKind))},
 	}
 	properties := map[string]any{"osProfile": map[string]any{"adminUsername": "azureuser"}}
 	if d.Priority != "" {
@@ -71,9 +71,9 @@ func (s *Server) AddMachine(d Machine) error {
 		return fmt.Errorf("add machine %q: it exists already", i.id())
 	}
 	shelve(&s.store.machines, i)
-	i.ip = s.network().addressIn(d.Subnet, now)
-	s.network().plugNew(i, d.Name+"VMNic", d.Subnet, "Detach")
-	s.disks().addOS(i, diskWrite{}, now)
+	i.ip = s.compute().network.addressIn(d.Subnet, now)
+	s.compute().network.plugNew(i, d.Name+"VMNic", d.Subnet, "Detach")
+	s.compute().disks.addOS(i, diskWrite{}, now)
 	return nil
 }
 
@@ -107,7 +107,7 @@ func (s *Server) Machines() []MachineState {
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
-	return slices.Clone(s.machinesAt(now))
+	return slices.Clone(s.still(now).list(&s.store, now))
 }
 
 // MachinesSince is what [Server.Machines] answers, and a number for it; nil when nothing can have changed since the look whose number is
@@ -120,16 +120,7 @@ func (s *Server) MachinesSince(look int) (all []MachineState, number int) {
 	if number = s.still(now).serial; number == look {
 		return nil, number
 	}
-	return slices.Clone(s.machinesAt(now)), number
-}
-
-// machinesAt is what is kept of all machines: nobody changes it.
-func (s *Server) machinesAt(now time.Time) []MachineState {
-	kept := s.still(now)
-	if kept.machines == nil {
-		kept.machines = s.store.lookAtMachines(now)
-	}
-	return kept.machines
+	return slices.Clone(s.still(now).list(&s.store, now)), number
 }
 
 func (st *store) lookAtMachines(now time.Time) []MachineState {

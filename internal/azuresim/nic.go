@@ -73,8 +73,6 @@ type network struct {
 	loopback bool
 }
 
-func (s *Server) network() network { return network{&s.store, s.Seed, s.SubnetAddresses, s.Loopback} }
-
 // addInterface puts an interface in the store and gives it addresses: those in
 // ips first, new ones for the rest. Its name must be free.
 func (nw network) addInterface(r resource, model map[string]any, now time.Time, ips ...string) *networkInterface {

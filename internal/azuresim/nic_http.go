@@ -75,7 +75,7 @@ func putInterface(q *request) answer {
 		return bad("NetworkInterfaceMustHaveOneIpConfiguration", "Network interface %s must have one or more IP configurations.", q.route.named().path(interfaceKind)).answer()
 	}
 	for _, c := range configurations {
-		if p := q.server.network().checkAddress(asMap(c), q.route.named().path(interfaceKind), q.now); p != nil {
+		if p := q.server.compute().network.checkAddress(asMap(c), q.route.named().path(interfaceKind), q.now); p != nil {
 			return p.answer()
 		}
 	}
@@ -87,17 +87,17 @@ func putInterface(q *request) answer {
 		status = http.StatusCreated
 		r := q.route.named()
 		r.location = location
-		if subnet := subnetOf(w); q.server.network().freeAddresses(subnet, q.now) < len(configurations) {
+		if subnet := subnetOf(w); q.server.compute().network.freeAddresses(subnet, q.now) < len(configurations) {
 			return subnetIsFull(subnet).answer()
 		}
-		n = q.server.network().addInterface(r, model, q.now)
+		n = q.server.compute().network.addInterface(r, model, q.now)
 	} else {
 		if p := q.checkETag(n.etagText()); p != nil {
 			return p.answer()
 		}
 		n.model = model
 		n.etag++
-		q.server.network().addressInterface(n, q.now)
+		q.server.compute().network.addressInterface(n, q.now)
 	}
 	o := q.store.operations.launch(q.server.Seed, interfaceKind, n.location, q.now, operation{single: true})
 	return q.async(answer{status: status, body: n.wire()}, o)

@@ -196,7 +196,7 @@ func (q *request) async(a answer, o *operation) answer {
 	if q.http.Method == http.MethodPut || q.http.Method == http.MethodPatch {
 		o.resource = q.http.URL.Path
 	}
-	a = a.with("Retry-After", seconds(q.server.retryAfter()))
+	a = a.with("Retry-After", retryAfter(q.server.RetryAfter))
 	switch q.fault.Polling {
 	case "body":
 		return a
@@ -210,6 +210,14 @@ func (q *request) async(a answer, o *operation) answer {
 		a = a.with("Location", location)
 	}
 	return a
+}
+
+// retryAfter is what an operation asks a poller to wait, as a header has it.
+func retryAfter(given time.Duration) string {
+	if given <= 0 {
+		return "10"
+	}
+	return seconds(given)
 }
 
 // read is the answer to a read of another path by the same caller.
@@ -237,7 +245,7 @@ func getOperation(q *request) answer {
 		case !ended:
 			return answer{status: http.StatusAccepted}.
 				with("Location", q.link(q.route.operationPath(o), "p", o.id, "monitor", "true")).
-				with("Retry-After", seconds(q.server.retryAfter()))
+				with("Retry-After", retryAfter(q.server.RetryAfter))
 		case failure != nil:
 			return (&problem{status: http.StatusConflict, detail: *failure}).answer()
 		}
@@ -252,7 +260,7 @@ func getOperation(q *request) answer {
 	body := operationBody{StartTime: timestamp(o.start), Status: "InProgress", Name: o.id}
 	a := answer{status: http.StatusOK}
 	if !ended {
-		a = a.with("Retry-After", seconds(q.server.retryAfter()))
+		a = a.with("Retry-After", retryAfter(q.server.RetryAfter))
 	} else {
 		body.EndTime, body.Status, body.Error = timestamp(o.end()), "Succeeded", failure
 		if failure != nil {

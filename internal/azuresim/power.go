@@ -25,7 +25,7 @@ var powerActions = map[string]struct {
 
 // actOn runs a power action.
 func (q *request) actOn(ss *scaleSet, chosen []*instance) answer {
-	if p := q.server.capacity().checkStart(chosen, q.route.verb, q.now); p != nil {
+	if p := q.server.compute().capacity.checkStart(chosen, q.route.verb, q.now); p != nil {
 		return p.answer()
 	}
 	var o operation

@@ -38,7 +38,7 @@ func (q *request) preflight(d *deployment) *problem {
 		return fail(http.StatusForbidden, "InvalidTemplateDeployment", "Deployment failed with multiple errors: %s", strings.Join(forbidden, ":"))
 	}
 	for _, name := range sortedPlaces(need) {
-		if p := q.server.capacity().checkNeed(q.route.subscription, name, need[name], q.now); p != nil {
+		if p := q.server.compute().capacity.checkNeed(q.route.subscription, name, need[name], q.now); p != nil {
 			exceeded = append(exceeded, p)
 		}
 	}

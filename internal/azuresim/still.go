@@ -33,6 +33,14 @@ func (s *Server) still(now time.Time) *still {
 	return &s.kept
 }
 
+// list is what is kept of all machines: nobody changes it.
+func (k *still) list(st *store, now time.Time) []MachineState {
+	if k.machines == nil {
+		k.machines = st.lookAtMachines(now)
+	}
+	return k.machines
+}
+
 // nextChange is the earliest time after now at which something changes without a request; zero when nothing is under way.
 func (st *store) nextChange(pending agenda, now time.Time) (next time.Time) {
 	consider := func(t time.Time) {

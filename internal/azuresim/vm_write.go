@@ -79,10 +79,10 @@ func putMachine(q *request) answer {
 	for _, n := range w.Properties.NetworkProfile.Interfaces {
 		i.plug(find(s.store.interfaces, n.ID), n.Properties.DeleteOption)
 	}
-	s.disks().addOS(i, *w.Properties.StorageProfile.OSDisk, q.now)
+	s.compute().disks.addOS(i, *w.Properties.StorageProfile.OSDisk, q.now)
 	if disks := w.Properties.StorageProfile.DataDisks; disks != nil {
 		for _, d := range *disks {
-			s.disks().place(i, d, q.now)
+			s.compute().disks.place(i, d, q.now)
 		}
 	}
 	if i.set != nil {
@@ -264,7 +264,7 @@ func (q *request) updateMachine(i *instance, w machineWrite) answer {
 			"Operation 'update VM' is not allowed on VM '%s' since the VM is marked for deletion. You can only retry the Delete operation (or wait for an ongoing one to complete).", i.name()).answer()
 	}
 	if v.StorageProfile.DataDisks != nil {
-		if p := q.server.disks().set(i, *v.StorageProfile.DataDisks, q.now); p != nil {
+		if p := q.server.compute().disks.set(i, *v.StorageProfile.DataDisks, q.now); p != nil {
 			return p.answer()
 		}
 	}

@@ -190,7 +190,7 @@ func (q *request) act(i *instance) answer {
 		if !i.spot() {
 			return fail(http.StatusConflict, "OperationNotAllowed", "Simulating an eviction is only allowed for spot virtual machines.").answer()
 		}
-		q.server.events().evict(i, evictionNotice, q.now)
+		q.server.compute().events.evict(i, evictionNotice, q.now)
 		return answer{status: http.StatusNoContent}
 	case q.route.verb == "attachdetachdatadisks":
 		return q.attachDetach(i)
@@ -199,7 +199,7 @@ func (q *request) act(i *instance) answer {
 	case !ok:
 		return fail(http.StatusNotFound, "InvalidResourceType", "The simulator has no action '%s' on a machine.", q.route.verb).answer()
 	}
-	if p := q.server.capacity().checkStart([]*instance{i}, q.route.verb, q.now); p != nil {
+	if p := q.server.compute().capacity.checkStart([]*instance{i}, q.route.verb, q.now); p != nil {
 		return p.answer()
 	}
 	var o operation
