@@ -13,7 +13,7 @@ import (
 
 // deployment is one deployment of a template into a resource group. Its
 // resources are created one after another as those they depend on are done:
-// [Server.deploy] does it whenever somebody looks, at the times at which Resource
+// [deployments.begin] does it whenever somebody looks, at the times at which Resource
 // Manager would have.
 type deployment struct {
 	subscription, group, name string

@@ -81,7 +81,7 @@ func (m metadataRequest) answer() answer {
 	case area == "instance":
 		return m.document(segments[2:])
 	case area == "identity" && rest == "oauth2/token":
-		return m.skewed(func() answer { return m.token() })
+		return m.skewed(m.token)
 	case area == "loadbalancer" && rest == "":
 		return m.loadBalancer()
 	case area == "attested" && rest == "document":

@@ -61,9 +61,9 @@ var opaqueVerbs = map[string]string{
 }
 
 // opaqueType is the type with its namespace.
-func (r route) opaqueType() string {
-	namespace, _, _ := strings.Cut(r.action, "/")
-	_, kind, _ := strings.Cut(r.kind, " ")
+func (at route) opaqueType() string {
+	namespace, _, _ := strings.Cut(at.action, "/")
+	_, kind, _ := strings.Cut(at.kind, " ")
 	return namespace + "/" + kind
 }
 

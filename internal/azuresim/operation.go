@@ -182,8 +182,8 @@ type operationResult struct {
 	Output any `json:"output"`
 }
 
-func (r route) operationPath(o *operation) string {
-	return "/subscriptions/" + r.subscription + "/providers/" + o.home + "/operations/" + o.id
+func (at route) operationPath(o *operation) string {
+	return "/subscriptions/" + at.subscription + "/providers/" + o.home + "/operations/" + o.id
 }
 
 // async adds the headers that lead to an operation. Writes of a resource end

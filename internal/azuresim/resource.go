@@ -32,8 +32,8 @@ func (r resource) in(subscription, group string) bool {
 }
 
 // named is the resource that the request's path names by {name}.
-func (r route) named() resource {
-	return resource{subscription: r.subscription, group: r.group, name: r.name}
+func (at route) named() resource {
+	return resource{subscription: at.subscription, group: at.group, name: at.name}
 }
 
 // find is the item with a resource id, in a list sorted by id; the zero value

@@ -30,29 +30,29 @@ type store struct {
 // clone is a copy of the store that no change of the original reaches. The two
 // share what nobody changes once it is made: errors, sizes, certificates,
 // evaluated templates.
-func (s *store) clone() store {
+func (st *store) clone() store {
 	c := copier{}
-	to := *s
-	to.sets = each(s.sets, c.scaleSet)
-	to.machines = each(s.machines, c.instance)
-	to.available = each(s.available, c.availabilitySet)
-	to.interfaces = each(s.interfaces, c.networkInterface)
-	to.disks = each(s.disks, c.disk)
-	to.generic.list = each(s.generic.list, c.opaque)
-	to.generic.removals = each(s.generic.removals, c.removal)
-	to.groups = each(s.groups, c.resourceGroup)
-	to.empty = slices.Clone(s.empty)
-	to.deployments = each(s.deployments, c.deployment)
-	to.principals = each(s.principals, c.principal)
-	to.rights.roles = each(s.rights.roles, c.role)
-	to.rights.assignments = each(s.rights.assignments, c.assignment)
-	to.rights.governed = maps.Clone(s.rights.governed)
-	to.rights.locks = each(s.rights.locks, c.lock)
-	to.events = each(s.events, c.event)
-	to.listening = maps.Clone(s.listening)
-	to.skus = slices.Clone(s.skus)
-	to.autoscale = each(s.autoscale, c.autoscaleSetting)
-	to.operations.byID = maps.Clone(s.operations.byID)
+	to := *st
+	to.sets = each(st.sets, c.scaleSet)
+	to.machines = each(st.machines, c.instance)
+	to.available = each(st.available, c.availabilitySet)
+	to.interfaces = each(st.interfaces, c.networkInterface)
+	to.disks = each(st.disks, c.disk)
+	to.generic.list = each(st.generic.list, c.opaque)
+	to.generic.removals = each(st.generic.removals, c.removal)
+	to.groups = each(st.groups, c.resourceGroup)
+	to.empty = slices.Clone(st.empty)
+	to.deployments = each(st.deployments, c.deployment)
+	to.principals = each(st.principals, c.principal)
+	to.rights.roles = each(st.rights.roles, c.role)
+	to.rights.assignments = each(st.rights.assignments, c.assignment)
+	to.rights.governed = maps.Clone(st.rights.governed)
+	to.rights.locks = each(st.rights.locks, c.lock)
+	to.events = each(st.events, c.event)
+	to.listening = maps.Clone(st.listening)
+	to.skus = slices.Clone(st.skus)
+	to.autoscale = each(st.autoscale, c.autoscaleSetting)
+	to.operations.byID = maps.Clone(st.operations.byID)
 	for id, o := range to.operations.byID {
 		to.operations.byID[id] = c.operation(o)
 	}
