@@ -14,14 +14,14 @@ type compute struct {
 	awaits   bool // Server.AwaitReports
 }
 
-// compute is made of what it needs of the server, with all that it has work for it.
+// compute is made of what it, and what works for it, need of the server.
 func (s *Server) compute() compute {
-	st, lasts := &s.store, delays{s.Seed, s.Boot, s.Delete}
+	st, d := &s.store, delays{s.Seed, s.Boot, s.Delete}
 	return compute{
-		store: st, seed: s.Seed, delays: lasts, faults: &s.faults, beliefs: s.Beliefs, awaits: s.AwaitReports,
+		store: st, seed: s.Seed, delays: d, faults: &s.faults, beliefs: s.Beliefs, awaits: s.AwaitReports,
 		network:  network{st, s.Seed, s.SubnetAddresses, s.Loopback},
 		disks:    disks{st, s.Seed, s.DetachLag},
-		events:   events{st, s.Seed, lasts},
+		events:   events{st, s.Seed, d},
 		capacity: capacity{st, s.fullZones, s.SpotCapacity, s.Quota},
 	}
 }

@@ -3,6 +3,8 @@ package azuresim
 import (
 	"maps"
 	"slices"
+	"strings"
+	"time"
 )
 
 // store is what there is in Azure: all that an answer to a read follows from,
@@ -57,6 +59,60 @@ func (st *store) clone() store {
 		to.operations.byID[id] = c.operation(o)
 	}
 	return to
+}
+
+// scaleSet finds a scale set by resource id, or by name when only one bears it;
+// nil when there is none.
+func (st *store) scaleSet(ref string) *scaleSet {
+	var found *scaleSet
+	for _, ss := range st.sets {
+		if strings.EqualFold(ss.id(), ref) {
+			return ss
+		}
+		if strings.EqualFold(ss.name, ref) {
+			if found != nil {
+				return nil
+			}
+			found = ss
+		}
+	}
+	return found
+}
+
+// hasGone reports whether a machine has left that the store still has.
+func (st *store) hasGone(now time.Time) bool {
+	for i := range st.everyInstance() {
+		if i.gone(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// discard forgets, for [Server.sweep].
+func (st *store) discard(ds disks, now time.Time) {
+	left := func(i *instance) bool {
+		if i.gone(now) {
+			ds.bury(i)
+		}
+		return i.gone(now)
+	}
+	st.machines = slices.DeleteFunc(st.machines, left)
+	st.sets = slices.DeleteFunc(st.sets, func(ss *scaleSet) bool {
+		ss.instances = slices.DeleteFunc(ss.instances, left)
+		return ss.doomed && len(ss.instances) == 0
+	})
+	for _, ss := range st.sets {
+		if n := len(ss.operations); n > 1 { // the last one decides the set's state for as long as it is the last
+			kept := slices.DeleteFunc(ss.operations[:n-1], func(o *operation) bool { return o.forgotten(now) })
+			ss.operations = append(kept, ss.operations[n-1])
+		}
+	}
+	for id, o := range st.operations.byID {
+		if o.forgotten(now) {
+			delete(st.operations.byID, id)
+		}
+	}
 }
 
 // copier copies what refers to each other, each thing once: it holds the copies by
