@@ -78,8 +78,8 @@ func (q *request) making() *making {
 // comes says whether a step that has not begun may begin.
 func (d *deployment) comes(t *step, now time.Time) bool { return t.begun.IsZero() && !d.ended(now) }
 
-// alike have the fault of a list that is about many groups strike the machines of its own alone.
-func (f *Fault) alike(machines []*instance) {
+// alike is the fault of a list that is about many groups, as it strikes the machines of its own alone.
+func (f Fault) alike(machines []*instance) Fault {
 	var own []string
 	for _, i := range machines {
 		if like(f.ScaleSet, i.groupName()) {
@@ -95,6 +95,7 @@ func (f *Fault) alike(machines []*instance) {
 		}
 		f.Hide, f.Omit = append(f.Hide, own[len(own)-n:]...), 0
 	}
+	return f
 }
 
 // pools are those that lists of machines have been about, by what was listed.

@@ -103,7 +103,7 @@ func listMachines(q *request) answer {
 		list, shown = append(list, q.store.showMachine(i, statusOnly || expands(q.query, "instanceView"), q.server.Seed, q.server.TenantID, q.now)), append(shown, i)
 	}
 	if filter == "" && q.fault.ScaleSet != "" {
-		q.fault.alike(shown)
+		q.fault = q.fault.alike(shown)
 	}
 	slices.SortFunc(list, func(a, b map[string]any) int { return strings.Compare(wireID(a), wireID(b)) })
 	return page(q, list, wireID)
