@@ -115,11 +115,11 @@ func serve(ctx context.Context, o options, out io.Writer) error {
 		arm = tls.NewListener(arm, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
 	}
 	f.serve(arm, azure)
-	documents, err := azure.AttestationCertificates()
+	attestor, err := azure.Attestor()
 	if err != nil {
 		return err
 	}
-	if err := writeAttestation(dir, documents); err != nil {
+	if err := writeAttestation(dir, attestor.Certificates()); err != nil {
 		return err
 	}
 

@@ -136,14 +136,11 @@ func TestTheAutoscalerDoesNotWaitForTheDoor(t *testing.T) {
 // TestOwnRootsAreTrustedInThePlaceOfMicrosofts and issuers besides.
 func TestOwnRootsAreTrustedInThePlaceOfMicrosofts(t *testing.T) {
 	sim := &azuresim.Server{}
-	all, err := sim.AttestationCertificates()
+	attestor, err := sim.Attestor()
 	if err != nil {
 		t.Fatal(err)
 	}
-	signer, err := sim.AttestationSigner()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all, signer := attestor.Certificates(), attestor.Leaf
 	for n, trusted := range map[int]bool{0: true, 1: false} {
 		var text []byte
 		for _, c := range all[n:] {

@@ -119,14 +119,15 @@ func (s *Server) Perform(a Act) error {
 	now := s.now()
 	s.sweep(now)
 	if a.At.After(now) {
-		s.schedule(a.At, func(now time.Time) { _ = s.act(a, now) })
+		s.pending.schedule(a.At, func(now time.Time) { _ = a.perform(s, now) })
 		return nil
 	}
 	s.remember(now)
-	return s.act(a, now)
+	return a.perform(s, now)
 }
 
-func (s *Server) act(a Act, now time.Time) error {
+// perform does an act at once.
+func (a Act) perform(s *Server, now time.Time) error {
 	n := slices.IndexFunc(deeds, func(d deed) bool { return d.name == a.Do })
 	err := deeds[n].do(s, a, now)
 	a.At = now

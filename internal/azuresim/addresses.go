@@ -13,16 +13,16 @@ import (
 const reserved = 4
 
 // subnetPrefix is a subnet's first prefix; false: nothing is known of the subnet.
-func (s *Server) subnetPrefix(id string) (netip.Prefix, bool) {
+func (g *generic) subnetPrefix(loopback bool, id string) (netip.Prefix, bool) {
 	above, name := cutLast(id, "/subnets/")
 	var model any
-	if network := find(s.opaques, above); network != nil {
+	if network := find(g.list, above); network != nil {
 		for _, subnet := range asList(dig(network.model, "properties", "subnets")) {
 			if strings.EqualFold(text(subnet, "name"), name) {
 				model = subnet
 			}
 		}
-	} else if subnet := find(s.opaques, id); subnet != nil {
+	} else if subnet := find(g.list, id); subnet != nil {
 		model = subnet.model
 	}
 	prefix := text(model, "properties", "addressPrefix")
@@ -30,7 +30,7 @@ func (s *Server) subnetPrefix(id string) (netip.Prefix, bool) {
 		prefix = several[0]
 	}
 	p, err := netip.ParsePrefix(prefix)
-	return p.Masked(), err == nil && p.Addr().Is4() && !s.Loopback
+	return p.Masked(), err == nil && p.Addr().Is4() && !loopback
 }
 
 // span are the first and the last address of a prefix.
@@ -57,16 +57,16 @@ func isReserved(p netip.Prefix, a netip.Addr) bool {
 }
 
 // takenIn are the addresses of a subnet that somebody has, with who has them.
-func (s *Server) takenIn(subnet string, now time.Time) map[string]string {
+func (st *store) takenIn(subnet string, now time.Time) map[string]string {
 	taken := map[string]string{}
-	for _, n := range s.interfaces {
+	for _, n := range st.interfaces {
 		for at, c := range n.configurations() {
 			if at < len(n.ips) && strings.EqualFold(subnetOfConfiguration(c), subnet) {
 				taken[n.ips[at]] = n.id() + "/ipConfigurations/" + text(c, "name")
 			}
 		}
 	}
-	for _, ss := range s.sets {
+	for _, ss := range st.sets {
 		if ss.flexible() || !strings.EqualFold(ss.subnet(), subnet) {
 			continue
 		}
@@ -76,7 +76,7 @@ func (s *Server) takenIn(subnet string, now time.Time) map[string]string {
 			}
 		}
 	}
-	for _, o := range s.opaques { // frontends of internal load balancers
+	for _, o := range st.generic.list { // frontends of internal load balancers
 		for _, f := range asList(dig(o.model, "properties", "frontendIPConfigurations")) {
 			if ip := text(f, "properties", "privateIPAddress"); ip != "" && strings.EqualFold(text(f, "properties", "subnet", "id"), subnet) {
 				taken[ip] = o.path + "/frontendIPConfigurations/" + text(f, "name")
@@ -87,12 +87,12 @@ func (s *Server) takenIn(subnet string, now time.Time) map[string]string {
 }
 
 // addressIn is an address for a machine in a subnet; "" when the subnet is full.
-func (s *Server) addressIn(subnet string, now time.Time) string {
-	p, known := s.subnetPrefix(subnet)
+func (nw network) addressIn(subnet string, now time.Time) string {
+	p, known := nw.store.generic.subnetPrefix(nw.loopback, subnet)
 	if !known {
-		return s.address()
+		return nw.nextAddress()
 	}
-	taken := s.takenIn(subnet, now)
+	taken := nw.store.takenIn(subnet, now)
 	_, last := span(p)
 	for a := p.Addr(); a.Less(last); a = a.Next() {
 		if taken[a.String()] == "" && !isReserved(p, a) {
@@ -115,11 +115,11 @@ func (i *instance) subnet() string {
 
 // publicAddressOf is the public address of the machine's first interface, as metadata has it; "" without one. Those of standard addresses are not
 // there in Azure.
-func (s *Server) publicAddressOf(i *instance) string {
+func (g *generic) publicAddressOf(i *instance) string {
 	if len(i.nics) == 0 {
 		return ""
 	}
-	public := find(s.opaques, text(first(dig(i.nics[0].nic.model, "properties", "ipConfigurations")), "properties", "publicIPAddress", "id"))
+	public := find(g.list, text(first(dig(i.nics[0].nic.model, "properties", "ipConfigurations")), "properties", "publicIPAddress", "id"))
 	if public == nil || strings.EqualFold(text(public.model, "sku", "name"), "Standard") {
 		return ""
 	}
@@ -127,14 +127,14 @@ func (s *Server) publicAddressOf(i *instance) string {
 }
 
 // checkAddress refuses a static address that is not in its subnet, or that Azure or somebody else has. The owner is an interface.
-func (s *Server) checkAddress(configuration map[string]any, owner string, now time.Time) *problem {
+func (nw network) checkAddress(configuration map[string]any, owner string, now time.Time) *problem {
 	ip, subnet := text(configuration, "properties", "privateIPAddress"), subnetOfConfiguration(configuration)
-	p, known := s.subnetPrefix(subnet)
+	p, known := nw.store.generic.subnetPrefix(nw.loopback, subnet)
 	if !known || ip == "" || !strings.EqualFold(text(configuration, "properties", "privateIPAllocationMethod"), "Static") {
 		return nil
 	}
 	a, err := netip.ParseAddr(ip)
-	switch by := s.takenIn(subnet, now)[ip]; {
+	switch by := nw.store.takenIn(subnet, now)[ip]; {
 	case err != nil:
 		return bad("InvalidIPAddressFormat", "IP address %s is not valid.", ip)
 	case !p.Contains(a):

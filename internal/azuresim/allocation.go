@@ -23,10 +23,18 @@ func (s *Server) FillZones(zones ...string) {
 	s.fullZones = slices.Clone(zones)
 }
 
+// capacity is what Azure has room for, and what it grants a subscription.
+type capacity struct {
+	store     *store
+	fullZones []string
+	spot      map[SpotPlace]int // Server.SpotCapacity
+	quota     map[string]int    // Server.Quota
+}
+
 // zoneFor is where the next instance of the set goes: the zone with the fewest
 // live ones, the first of several.
-func (s *Server) zoneFor(ss *scaleSet, now time.Time) string {
-	full := func(zone string) bool { return slices.Contains(s.fullZones, zone) }
+func (cp capacity) zoneFor(ss *scaleSet, now time.Time) string {
+	full := func(zone string) bool { return slices.Contains(cp.fullZones, zone) }
 	open := slices.DeleteFunc(slices.Clone(ss.zones()), full)
 	if strict, _ := dig(ss.model, "properties", "zoneBalance").(bool); strict || len(open) == 0 {
 		open = ss.zones()
@@ -36,8 +44,8 @@ func (s *Server) zoneFor(ss *scaleSet, now time.Time) string {
 
 // zoneShortage is the error of a machine in a zone without room, nil where there
 // is some.
-func (s *Server) zoneShortage(i *instance) *errorDetail {
-	if !slices.Contains(s.fullZones, i.zone) {
+func (cp capacity) zoneShortage(i *instance) *errorDetail {
+	if !slices.Contains(cp.fullZones, i.placement.zone) {
 		return nil
 	}
 	return &errorDetail{Code: "ZonalAllocationFailed", Message: usualMessage("ZonalAllocationFailed"), Target: i.instanceID()}
@@ -48,20 +56,21 @@ const allocationTime = 5 * time.Second
 
 // allot finds room and an address for a new machine. Where there is none, the
 // machine is listed, and fails.
-func (s *Server) allot(i *instance, now time.Time) {
+func (c compute) allot(i *instance, now time.Time) {
 	failure := i.underpriced()
 	if failure == nil {
-		failure = s.spotShortage(i, now)
+		failure = c.capacity.spotShortage(i, now)
 	}
 	if failure == nil {
-		failure = s.zoneShortage(i)
+		failure = c.capacity.zoneShortage(i)
 	}
 	unplugged := !i.uniform() && len(i.nics) == 0
-	if failure == nil && (unplugged || i.uniform() && s.freeAddresses(i.set.subnet(), now) < 0) {
+	if failure == nil && (unplugged || i.uniform() && c.network.freeAddresses(i.set.subnet(), now) < 0) {
 		failure = &errorDetail{Code: "SubnetIsFull", Message: subnetIsFull(i.set.subnet()).detail.Message, Target: i.instanceID()}
 	}
 	if failure != nil {
-		i.failAt, i.failure, i.upAt, i.awaited = now.Add(allocationTime), *failure, time.Time{}, false
+		i.provisioning.fail(now.Add(allocationTime), *failure)
+		i.provisioning.upAt = time.Time{}
 	}
 }
 
@@ -81,18 +90,18 @@ func (i *instance) underpriced() *errorDetail {
 	}
 	return &errorDetail{Code: "SpotPriceGreaterThanProvidedMaxPrice", Target: i.instanceID(), Message: fmt.Sprintf(
 		"Unable to perform operation 'Create VM' since the provided max price '%v USD' is lower than the current spot price '%v USD' for Azure Spot VM size '%s'.",
-		price, leastPrice, i.size)}
+		price, leastPrice, i.placement.size)}
 }
 
 // spotShortage is the error of a spot machine that Azure has no room for, nil
 // when it has.
-func (s *Server) spotShortage(i *instance, now time.Time) *errorDetail {
-	room, limited := s.SpotCapacity[SpotPlace{i.size, i.zone}]
+func (cp capacity) spotShortage(i *instance, now time.Time) *errorDetail {
+	room, limited := cp.spot[SpotPlace{i.placement.size, i.placement.zone}]
 	if !limited || !i.spot() {
 		return nil
 	}
-	for other := range s.everyInstance() {
-		if other != i && other.spot() && other.size == i.size && other.zone == i.zone && other.allocated(now) {
+	for other := range cp.store.everyInstance() {
+		if other != i && other.spot() && other.placement.size == i.placement.size && other.placement.zone == i.placement.zone && other.allocated(now) {
 			room--
 		}
 	}
@@ -100,7 +109,7 @@ func (s *Server) spotShortage(i *instance, now time.Time) *errorDetail {
 		return nil
 	}
 	code := "AllocationFailed"
-	if i.zone != "" {
+	if i.placement.zone != "" {
 		code = "ZonalAllocationFailed"
 	}
 	return &errorDetail{Code: code, Message: usualMessage(code), Target: i.instanceID()}
@@ -108,11 +117,11 @@ func (s *Server) spotShortage(i *instance, now time.Time) *errorDetail {
 
 // allocated reports whether the machine holds a place on a host, or is given one.
 func (i *instance) allocated(now time.Time) bool {
-	return !i.gone(now) && i.failAt.IsZero() && i.powerState(now) != "deallocated"
+	return !i.gone(now) && i.provisioning.failAt.IsZero() && i.powerState(now) != "deallocated"
 }
 
 // checkSpot refuses instances of a scale set for which no zone has room at all.
-func (s *Server) checkSpot(ss *scaleSet, more int) *problem {
+func (cp capacity) checkSpot(ss *scaleSet, more int) *problem {
 	if more <= 0 || !ss.spot() {
 		return nil
 	}
@@ -121,7 +130,7 @@ func (s *Server) checkSpot(ss *scaleSet, more int) *problem {
 		zones = []string{""}
 	}
 	for _, z := range zones {
-		if room, limited := s.SpotCapacity[SpotPlace{ss.size(), z}]; !limited || room > 0 {
+		if room, limited := cp.spot[SpotPlace{ss.size(), z}]; !limited || room > 0 {
 			return nil
 		}
 	}
@@ -132,27 +141,27 @@ func (s *Server) checkSpot(ss *scaleSet, more int) *problem {
 
 // freeAddresses is what a subnet has left, below zero when more machines want
 // one than there are; a subnet without a limit has plenty.
-func (s *Server) freeAddresses(subnet string, now time.Time) int {
-	free, limited := s.SubnetAddresses[strings.ToLower(subnet)]
-	if p, known := s.subnetPrefix(subnet); known && (!limited || free > room(p)) {
+func (nw network) freeAddresses(subnet string, now time.Time) int {
+	free, limited := nw.limits[strings.ToLower(subnet)]
+	if p, known := nw.store.generic.subnetPrefix(nw.loopback, subnet); known && (!limited || free > room(p)) {
 		free, limited = room(p), true
 	}
 	if !limited {
 		return 1 << 20
 	}
-	for _, n := range s.interfaces {
+	for _, n := range nw.store.interfaces {
 		for _, c := range n.configurations() {
 			if strings.EqualFold(subnetOfConfiguration(c), subnet) {
 				free--
 			}
 		}
 	}
-	for _, ss := range s.sets {
+	for _, ss := range nw.store.sets {
 		if ss.flexible() || !strings.EqualFold(ss.subnet(), subnet) {
 			continue
 		}
 		for _, i := range ss.instances {
-			if !i.gone(now) && i.failure.Code != "SubnetIsFull" {
+			if !i.gone(now) && i.provisioning.failure.Code != "SubnetIsFull" {
 				free--
 			}
 		}

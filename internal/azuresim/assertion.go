@@ -90,7 +90,7 @@ func (t *jwt) signedBy(key *rsa.PublicKey) bool {
 // checkAssertion refuses a client assertion that neither a registered certificate
 // signed nor a federated credential describes. A zero answer accepts it. Its times
 // are not looked at by a server with AnyToken, whose clock is not the client's.
-func (q *request) checkAssertion(p *principal, assertion string) *answer {
+func checkAssertion(p *principal, assertion, base string, anyTime bool, now time.Time) *answer {
 	if p.federated && len(p.credentials) == 0 {
 		return nil // any will do
 	}
@@ -98,14 +98,14 @@ func (q *request) checkAssertion(p *principal, assertion string) *answer {
 	switch {
 	case !ok:
 		return signInRefused(50027, "JWT token is invalid or malformed.")
-	case !q.server.AnyToken && (q.now.Unix() >= t.claims.Expires || q.now.Unix() < t.claims.NotBefore-5*60):
-		return signInRefused(700024, "Client assertion is not within its valid time range. Current time: "+q.now.Format(time.RFC3339)+
+	case !anyTime && (now.Unix() >= t.claims.Expires || now.Unix() < t.claims.NotBefore-5*60):
+		return signInRefused(700024, "Client assertion is not within its valid time range. Current time: "+now.Format(time.RFC3339)+
 			", assertion valid from "+time.Unix(t.claims.NotBefore, 0).UTC().Format(time.RFC3339)+
 			", expiry time of assertion "+time.Unix(t.claims.Expires, 0).UTC().Format(time.RFC3339)+".")
 	case len(p.credentials) > 0 && t.claims.Issuer != p.clientID:
 		return checkFederated(p, t)
 	}
-	return q.checkCertificate(p, t)
+	return checkCertificate(base, p, t)
 }
 
 // checkFederated looks for the credential that describes a token of another
@@ -142,8 +142,8 @@ func (c FederatedCredential) audience() string {
 }
 
 // checkCertificate verifies an assertion that the application signed itself.
-func (q *request) checkCertificate(p *principal, t *jwt) *answer {
-	toAuthority := func(a string) bool { return within(a, q.base) }
+func checkCertificate(base string, p *principal, t *jwt) *answer {
+	toAuthority := func(a string) bool { return within(a, base) }
 	switch {
 	case t.claims.Issuer != p.clientID || t.claims.Subject != p.clientID:
 		return signInRefused(700021, "Client assertion application identifier doesn't match 'client_id' parameter.")

@@ -95,38 +95,17 @@ func NewAttestor() (*Attestor, error) {
 // process to the next, the only thing here that a seed does not decide.
 var ownAttestor = sync.OnceValues(NewAttestor)
 
-// AttestationCA is the root that signs for the machines of the server.
-func (s *Server) AttestationCA() (*x509.Certificate, error) {
-	a, err := s.attestor()
-	if err != nil {
-		return nil, err
-	}
-	return a.CA, nil
-}
-
-// AttestationCertificates are that root and those between, as a verifier that fetches nothing knows them.
-func (s *Server) AttestationCertificates() ([]*x509.Certificate, error) {
-	a, err := s.attestor()
-	if err != nil {
-		return nil, err
-	}
-	return append([]*x509.Certificate{a.CA}, a.Between...), nil
-}
-
-// AttestationSigner is the certificate that comes with each document.
-func (s *Server) AttestationSigner() (*x509.Certificate, error) {
-	a, err := s.attestor()
-	if err != nil {
-		return nil, err
-	}
-	return a.Leaf, nil
-}
-
-func (s *Server) attestor() (*Attestor, error) {
+// Attestor is who signs for the machines of the server.
+func (s *Server) Attestor() (*Attestor, error) {
 	if s.Attestation != nil {
 		return s.Attestation, nil
 	}
 	return ownAttestor()
+}
+
+// Certificates are the root and those between, as a verifier that fetches nothing knows them.
+func (a *Attestor) Certificates() []*x509.Certificate {
+	return append([]*x509.Certificate{a.CA}, a.Between...)
 }
 
 // Certificates is where the certificates between are fetched: www.microsoft.com, path /pkiops/certs. [Server.ServeHTTP] answers there as well. Requests are of
@@ -137,14 +116,14 @@ func (s *Server) Certificates() http.Handler {
 		defer s.mu.Unlock()
 		now := s.now()
 		s.sweep(now)
-		q := &request{server: s, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
+		q := &request{server: s, store: &s.store, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
 		q.route.kind = r.Method + " pkiops/certs"
 		q.strike()
 		a, ok := q.faulted()
 		if !ok {
 			a = q.issuerCertificate()
 		}
-		s.deliver(w, q, a)
+		q.deliver(w, a)
 	})
 }
 
@@ -152,7 +131,7 @@ func (s *Server) Certificates() http.Handler {
 const certificatesPath = "/pkiops/certs/"
 
 func (q *request) issuerCertificate() answer {
-	a, err := q.server.attestor()
+	a, err := q.server.Attestor()
 	at := slices.Index([]string{certificatesPath + crossFile, certificatesPath + issuerFile}, q.http.URL.Path)
 	if err != nil || at < 0 || q.http.Method != http.MethodGet {
 		return answer{status: http.StatusNotFound}
@@ -164,10 +143,10 @@ func (q *request) issuerCertificate() answer {
 // attestedLife is how long an attested document is good.
 const attestedLife = 6 * time.Hour
 
-// nonce is what a document is to bear, or a refusal. Microsoft documents "a 10-digit string". In use are others, up to 32 characters: 32 hexadecimal digits by kOps and
+// nonceIn is what a document is to bear, or a refusal. Microsoft documents "a 10-digit string". In use are others, up to 32 characters: 32 hexadecimal digits by kOps and
 // base64 by Teleport. What else is taken, and how a longer one is refused, is not documented; here it is letters, digits and - _ . ~ + / =.
-func (q *request) nonce() (nonce string, refusal *answer) {
-	nonce = q.query.Get("nonce")
+func nonceIn(query url.Values) (nonce string, refusal *answer) {
+	nonce = query.Get("nonce")
 	if len(nonce) > 32 || !nonces.MatchString(nonce) {
 		a := metadataFailed(http.StatusBadRequest, "Bad request. The nonce must be at most 32 characters", "")
 		return "", &a
@@ -179,34 +158,34 @@ var nonces = regexp.MustCompile(`^[A-Za-z0-9._~+/=-]*$`)
 
 // attested answers with a signed document about the machine. Without a nonce it bears the time of its end. Microsoft warns that the cache may give an earlier nonce:
 // a fault does.
-func (q *request) attested(c computer) answer {
-	nonce, refusal := q.nonce()
+func (m metadataRequest) attested() answer {
+	nonce, refusal := nonceIn(m.query)
 	if refusal != nil {
 		return *refusal
 	}
-	created := q.now.Add(-q.fault.DocumentAge)
+	created := m.now.Add(-m.fault.DocumentAge)
 	expires := created.Add(attestedLife)
 	if nonce == "" {
 		nonce = expires.Format("20060102-150405")
 	}
-	if q.fault.StaleNonce {
-		nonce = either(q.server.nonces[c.vmID], "20000101-000000")
-	} else if q.query.Get("nonce") != "" {
-		if q.server.nonces == nil {
-			q.server.nonces = map[string]string{}
+	if m.fault.StaleNonce {
+		nonce = either(m.server.nonces[m.from.vmID], "20000101-000000")
+	} else if m.query.Get("nonce") != "" {
+		if m.server.nonces == nil {
+			m.server.nonces = map[string]string{}
 		}
-		q.server.nonces[c.vmID] = nonce
+		m.server.nonces[m.from.vmID] = nonce
 	}
-	if other, ok := q.server.computer(q.fault.DocumentOf, q.now); ok && q.fault.DocumentOf != "" {
-		c = other
+	if other, ok := m.store.computer(m.fault.DocumentOf, m.now); ok && m.fault.DocumentOf != "" {
+		m.from = other
 	}
 	const layout = "01/02/06 15:04:05 -0000"
 	document, _ := json.Marshal(map[string]any{ // text always encodes
-		"licenseType": "", "nonce": nonce, "sku": c.image("sku"), "subscriptionId": either(q.fault.DocumentSubscription, c.subscription), "vmId": c.vmID,
+		"licenseType": "", "nonce": nonce, "sku": m.from.image("sku"), "subscriptionId": either(m.fault.DocumentSubscription, m.from.subscription), "vmId": m.from.vmID,
 		"plan":      map[string]any{"name": "", "product": "", "publisher": ""},
 		"timeStamp": map[string]any{"createdOn": created.Format(layout), "expiresOn": expires.Format(layout)},
 	})
-	signer, err := q.server.attestor()
+	signer, err := m.server.Attestor()
 	if err == nil {
 		var der []byte
 		if der, err = signer.sign(document); err == nil {

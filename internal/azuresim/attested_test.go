@@ -40,8 +40,9 @@ func TestAnAttestedDocumentIsSignedByTheRoot(t *testing.T) {
 		}
 	}
 	between := a.between()
-	ca, err := a.AttestationCA()
+	signer, err := a.Attestor()
 	a.must(err)
+	ca := signer.CA
 	changed := bytes.Replace(der, []byte("1234567890"), []byte("1234567891"), 1)
 	for name, verify := range map[string]func([]byte, *x509.Certificate, []*x509.Certificate) error{"this test": verified, "openssl": verifiedByOpenSSL(t)} {
 		if err := verify(der, ca, between); err != nil {
@@ -58,9 +59,9 @@ func TestAnAttestedDocumentIsSignedByTheRoot(t *testing.T) {
 
 // between fetches the certificates between signer and root as a verifier does: each is named by the one below it.
 func (a *azure) between() (all []*x509.Certificate) {
-	own, err := a.Server.AttestationSigner()
+	own, err := a.Server.Attestor()
 	a.must(err)
-	for c := own; len(c.IssuingCertificateURL) == 2; {
+	for c := own.Leaf; len(c.IssuingCertificateURL) == 2; {
 		resp, err := a.Client("").Get(c.IssuingCertificateURL[0])
 		a.must(err)
 		body, err := io.ReadAll(resp.Body)
@@ -126,9 +127,9 @@ func TestDocumentsLieWhenTold(t *testing.T) {
 		}
 	}
 	a.Inject(azuresim.Fault{Oversize: 20000, Times: 1})
-	signer, err := a.AttestationSigner()
+	signer, err := a.Attestor()
 	a.must(err)
-	resp, err := a.Client("").Get(signer.IssuingCertificateURL[0])
+	resp, err := a.Client("").Get(signer.Leaf.IssuingCertificateURL[0])
 	a.must(err)
 	if body, _ := io.ReadAll(resp.Body); len(body) < 20000 {
 		t.Errorf("the certificate has %d bytes", len(body))
@@ -200,9 +201,9 @@ func TestAnAttestorsOwnRootIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := newAzure(t, func(s *azuresim.Server) { s.Attestation = own })
-	ca, err := a.AttestationCA()
+	signer, err := a.Attestor()
 	a.must(err)
-	if !ca.Equal(own.CA) {
+	if !signer.CA.Equal(own.CA) {
 		t.Error("another root vouches for it")
 	}
 	if between := a.between(); len(between) != 2 || !between[0].Equal(own.Between[0]) || !between[1].Equal(own.Between[1]) {

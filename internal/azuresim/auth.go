@@ -50,6 +50,9 @@ type principal struct {
 	created                      time.Time // zero: long ago
 }
 
+// directory is who can hold a token.
+type directory []*principal
+
 // AddServicePrincipal makes an application known to the token authority. It may
 // do everything until Deny.
 func (s *Server) AddServicePrincipal(p ServicePrincipal) error {
@@ -74,14 +77,14 @@ func (s *Server) addPrincipal(p principal) error {
 	if p.clientID == "" || p.tenantID == "" {
 		return fmt.Errorf("add principal %q of tenant %q: client and tenant id are required", p.clientID, p.tenantID)
 	}
-	if s.byClientID(p.clientID) != nil {
+	if s.store.principals.byClientID(p.clientID) != nil {
 		return fmt.Errorf("add principal %q: it exists already", p.clientID)
 	}
 	if p.objectID == "" {
-		p.objectID = s.guid("object", p.clientID)
+		p.objectID = guid(s.Seed, "object", p.clientID)
 	}
 	s.remember(s.now())
-	s.principals = append(s.principals, &p)
+	s.store.principals = append(s.store.principals, &p)
 	return nil
 }
 
@@ -98,8 +101,8 @@ func (s *Server) Allow(clientID string, actions ...string) error {
 	return s.Perform(Act{Do: "allow", Target: clientID, Actions: actions})
 }
 
-func (s *Server) byClientID(id string) *principal {
-	for _, p := range s.principals {
+func (d directory) byClientID(id string) *principal {
+	for _, p := range d {
 		if strings.EqualFold(p.clientID, id) {
 			return p
 		}
@@ -107,14 +110,14 @@ func (s *Server) byClientID(id string) *principal {
 	return nil
 }
 
-// machineIdentity is the system-assigned identity of a machine.
-func (s *Server) machineIdentity(c computer) *principal {
-	clientID := s.guid("client", c.vmID)
-	if p := s.byClientID(clientID); p != nil {
+// ofMachine is the system-assigned identity of a machine.
+func (d *directory) ofMachine(seed uint64, tenantID string, c computer) *principal {
+	clientID := guid(seed, "client", c.vmID)
+	if p := d.byClientID(clientID); p != nil {
 		return p
 	}
-	p := &principal{id: c.id, tenantID: s.tenantOf(c.subscription), clientID: clientID, objectID: s.guid("object", c.vmID), created: c.instance.created}
-	s.principals = append(s.principals, p)
+	p := &principal{id: c.id, tenantID: tenantOf(seed, tenantID, c.subscription), clientID: clientID, objectID: guid(seed, "object", c.vmID), created: c.instance.created}
+	*d = append(*d, p)
 	return p
 }
 
@@ -130,7 +133,7 @@ type claims struct {
 	TenantID string `json:"tid"`
 }
 
-func (s *Server) issue(p *principal, audience string, now time.Time, life time.Duration) string {
+func issueToken(seed uint64, p *principal, audience string, now time.Time, life time.Duration) string {
 	header := `{"typ":"JWT","alg":"HS256"}`
 	payload, _ := json.Marshal(claims{ // strings and numbers always encode
 		Audience: audience, Issuer: "https://sts.windows.net/" + p.tenantID + "/",
@@ -139,30 +142,37 @@ func (s *Server) issue(p *principal, audience string, now time.Time, life time.D
 	})
 	enc := base64.RawURLEncoding
 	signed := enc.EncodeToString([]byte(header)) + "." + enc.EncodeToString(payload)
-	return signed + "." + s.sign(signed)
+	return signed + "." + sign(seed, signed)
 }
 
-func (s *Server) sign(text string) string {
+func sign(seed uint64, text string) string {
 	var key [8]byte
-	binary.BigEndian.PutUint64(key[:], s.Seed)
+	binary.BigEndian.PutUint64(key[:], seed)
 	mac := hmac.New(sha256.New, key[:])
 	mac.Write([]byte(text))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// verify reads one of our tokens. Callers send the same one for a day: the last is kept.
-func (s *Server) verify(token string) (claims, bool) {
-	if s.verified.token != token {
-		s.verified.token = token
-		s.verified.claims, s.verified.ours = s.readToken(token)
-	}
-	return s.verified.claims, s.verified.ours
+// verifiedToken is what the token said that came last: callers send the same one for a day.
+type verifiedToken struct {
+	token  string
+	claims claims
+	ours   bool
 }
 
-func (s *Server) readToken(token string) (claims, bool) {
+// read reads one of our tokens.
+func (v *verifiedToken) read(token string, seed uint64) (claims, bool) {
+	if v.token != token {
+		v.token = token
+		v.claims, v.ours = readToken(seed, token)
+	}
+	return v.claims, v.ours
+}
+
+func readToken(seed uint64, token string) (claims, bool) {
 	var c claims
 	dot := strings.LastIndexByte(token, '.')
-	if dot < 0 || !hmac.Equal([]byte(token[dot+1:]), []byte(s.sign(token[:dot]))) {
+	if dot < 0 || !hmac.Equal([]byte(token[dot+1:]), []byte(sign(seed, token[:dot]))) {
 		return c, false
 	}
 	_, payload, _ := strings.Cut(token[:dot], ".")
@@ -177,9 +187,9 @@ func (q *request) authenticate() *problem {
 	if !ok || token == "" {
 		return unauthorized("AuthenticationFailed", "Authentication failed. The 'Authorization' header is missing.")
 	}
-	c, ours := s.verify(token)
+	c, ours := s.verified.read(token, s.Seed)
 	if ours {
-		q.principal = s.byClientID(c.AppID)
+		q.principal = s.store.principals.byClientID(c.AppID)
 	}
 	switch {
 	case s.AnyToken:
@@ -190,10 +200,10 @@ func (q *request) authenticate() *problem {
 		return unauthorized("ExpiredAuthenticationToken", fmt.Sprintf(
 			"The access token expiry UTC time '%s' is earlier than current UTC time '%s'.",
 			time.Unix(c.Expires, 0).UTC().Format("1/2/2006 3:04:05 PM"), q.now.Format("1/2/2006 3:04:05 PM")))
-	case !q.acceptsAudience(c.Audience):
+	case !acceptsAudience(q.base, q.server.Audiences, c.Audience):
 		return unauthorized("InvalidAuthenticationTokenAudience", fmt.Sprintf(
 			"The access token has been obtained for wrong audience or resource '%s'. It should exactly match with one of the allowed audiences '%s'.",
-			c.Audience, strings.Join(q.audiences(), "','")))
+			c.Audience, strings.Join(audiences(q.base, q.server.Audiences), "','")))
 	case s.TenantID != "" && !strings.EqualFold(c.TenantID, s.TenantID):
 		return unauthorized("InvalidAuthenticationTokenTenant", fmt.Sprintf(
 			"The access token is from the wrong issuer 'https://sts.windows.net/%s/'. It must match the tenant 'https://sts.windows.net/%s/' associated with this subscription. Please use the authority (URL) 'https://login.windows.net/%s' to get the token. Note, if the subscription is transferred to another tenant there is no impact to the services, but information about new tenant could take time to propagate (up to an hour). If you just transferred your subscription and see this error message, please try back later.",

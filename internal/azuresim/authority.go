@@ -114,13 +114,13 @@ func token(q *request, tenant string) answer {
 	}
 	id := form.Get("client_id")
 	adfs := strings.EqualFold(tenant, "adfs")
-	p := q.server.byClientID(id)
+	p := q.store.principals.byClientID(id)
 	if p == nil || !adfs && !strings.EqualFold(p.tenantID, tenant) {
 		return signInFailed(http.StatusBadRequest, "unauthorized_client", 700016,
 			"Application with identifier '"+id+"' was not found in the directory '"+tenant+"'.")
 	}
 	q.principal = p
-	if refusal := q.checkCredential(p, form); refusal != nil {
+	if refusal := checkCredential(p, form, q.base, q.server.AnyToken, q.now); refusal != nil {
 		return *refusal
 	}
 	audience := form.Get("resource") // versions before 2.0, and ADFS
@@ -133,7 +133,7 @@ func token(q *request, tenant string) answer {
 		return signInFailed(http.StatusBadRequest, "invalid_scope", 1002012,
 			"The provided value for scope "+form.Get("scope")+" is not valid. Client credential flows must have a scope value with /.default suffixed to the resource identifier (application ID URI).")
 	}
-	access, life := q.server.issue(p, audience, q.now, applicationTokenLife), int64(applicationTokenLife/time.Second)-1
+	access, life := issueToken(q.server.Seed, p, audience, q.now, applicationTokenLife), int64(applicationTokenLife/time.Second)-1
 	if adfs || strings.Contains(strings.ToLower(q.http.URL.Path), "/v2.0/") {
 		return answer{status: http.StatusOK, body: tokenBody{TokenType: "Bearer", ExpiresIn: life, ExtExpiresIn: life, AccessToken: access}}
 	}
@@ -145,7 +145,7 @@ func token(q *request, tenant string) answer {
 }
 
 // checkCredential refuses a client that cannot prove who it is; nil: it can.
-func (q *request) checkCredential(p *principal, form url.Values) *answer {
+func checkCredential(p *principal, form url.Values, base string, anyTime bool, now time.Time) *answer {
 	const bearer = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 	takesAssertions := p.federated || len(p.certificates) > 0 || len(p.credentials) > 0
 	switch secret := form.Get("client_secret"); {
@@ -155,7 +155,7 @@ func (q *request) checkCredential(p *principal, form url.Values) *answer {
 		return signInRefused(7000215,
 			"Invalid client secret provided. Ensure the secret being sent in the request is the client secret value, not the client secret ID, for a secret added to app '"+p.clientID+"'.")
 	case takesAssertions && form.Get("client_assertion") != "" && form.Get("client_assertion_type") == bearer:
-		return q.checkAssertion(p, form.Get("client_assertion"))
+		return checkAssertion(p, form.Get("client_assertion"), base, anyTime, now)
 	}
 	return signInRefused(7000218, "The request body must contain the following parameter: 'client_assertion' or 'client_secret'.")
 }

@@ -32,6 +32,9 @@ type autoscaleSetting struct {
 	model                     map[string]any
 }
 
+// autoscaleSettings are those of a store.
+type autoscaleSettings []*autoscaleSetting
+
 func (a *autoscaleSetting) id() string {
 	return "/subscriptions/" + a.subscription + "/resourceGroups/" + a.group + "/providers/microsoft.insights/autoscalesettings/" + a.name
 }
@@ -46,7 +49,7 @@ func (a *autoscaleSetting) target() string {
 func (s *Server) AddAutoscaleSetting(d AutoscaleSetting) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ss := s.scaleSet(d.Target)
+	ss := s.store.scaleSet(d.Target)
 	switch {
 	case ss == nil:
 		return fmt.Errorf("add autoscale setting for %q: there is not exactly one such scale set", d.Target)
@@ -56,7 +59,7 @@ func (s *Server) AddAutoscaleSetting(d AutoscaleSetting) error {
 	if d.Name == "" {
 		d.Name = "autoscale-" + ss.name
 	}
-	s.putAutoscale(&autoscaleSetting{subscription: ss.subscription, group: ss.group, name: d.Name, model: d.model(ss)})
+	s.store.autoscale.put(&autoscaleSetting{subscription: ss.subscription, group: ss.group, name: d.Name, model: d.model(ss)})
 	return nil
 }
 
@@ -88,14 +91,14 @@ func (d AutoscaleSetting) model(ss *scaleSet) map[string]any {
 	}
 }
 
-// putAutoscale reports whether the setting is new.
-func (s *Server) putAutoscale(a *autoscaleSetting) bool {
-	at, taken := slices.BinarySearchFunc(s.autoscale, a, byID)
+// put reports whether the setting is new.
+func (as *autoscaleSettings) put(a *autoscaleSetting) bool {
+	at, taken := slices.BinarySearchFunc(*as, a, byID)
 	if taken {
-		s.autoscale[at] = a
+		(*as)[at] = a
 		return false
 	}
-	s.autoscale = slices.Insert(s.autoscale, at, a)
+	*as = slices.Insert(*as, at, a)
 	return true
 }
 
@@ -110,8 +113,8 @@ func (s *Server) AutoscaleStep(set, metric string, value float64) (capacity int,
 	now := s.now()
 	s.sweep(now)
 	s.remember(now)
-	err = s.onSet(set, func(ss *scaleSet) error {
-		err := s.autoscaleStep(ss, metric, value, now)
+	err = s.store.onSet(set, func(ss *scaleSet) error {
+		err := s.compute().autoscale(ss, metric, value, now)
 		capacity = len(ss.live(now))
 		return err
 	})
@@ -121,22 +124,22 @@ func (s *Server) AutoscaleStep(set, metric string, value float64) (capacity int,
 	return capacity, nil
 }
 
-func (s *Server) autoscaleStep(ss *scaleSet, metric string, value float64, now time.Time) error {
+func (c compute) autoscale(ss *scaleSet, metric string, value float64, now time.Time) error {
 	capacity := len(ss.live(now))
-	n, ok := s.autoscaled(ss, capacity, metric, value)
+	n, ok := c.store.autoscale.wanted(ss, capacity, metric, value)
 	if !ok || n == capacity {
 		return nil
 	}
-	if _, p := s.resize(ss, n, "", now); p != nil {
+	if _, p := c.resize(ss, n, "", now); p != nil {
 		return fmt.Errorf("%s: %s", p.detail.Code, p.detail.Message)
 	}
 	return nil
 }
 
-// autoscaled is the capacity that the first enabled setting of a scale set with a
+// wanted is the capacity that the first enabled setting of a scale set with a
 // rule that fits wants next; false when there is none.
-func (s *Server) autoscaled(ss *scaleSet, capacity int, metric string, value float64) (int, bool) {
-	for _, a := range s.autoscale {
+func (as autoscaleSettings) wanted(ss *scaleSet, capacity int, metric string, value float64) (int, bool) {
+	for _, a := range as {
 		if enabled, _ := dig(a.model, "properties", "enabled").(bool); !enabled || !strings.EqualFold(a.target(), ss.id()) {
 			continue
 		}

@@ -32,7 +32,7 @@ func (a *autoscaleSetting) wire() map[string]any {
 
 func listAutoscale(q *request) answer {
 	list := []map[string]any{}
-	for _, a := range q.server.autoscale {
+	for _, a := range q.store.autoscale {
 		if strings.EqualFold(a.subscription, q.route.subscription) && (q.route.group == "" || strings.EqualFold(a.group, q.route.group)) {
 			list = append(list, a.wire())
 		}
@@ -40,19 +40,19 @@ func listAutoscale(q *request) answer {
 	return page(q, list, idOf)
 }
 
-// findAutoscale is the place of the setting in the path; -1 for none.
-func (q *request) findAutoscale() int {
-	return slices.IndexFunc(q.server.autoscale, func(a *autoscaleSetting) bool {
-		return strings.EqualFold(a.subscription, q.route.subscription) && strings.EqualFold(a.group, q.route.group) && strings.EqualFold(a.name, q.route.name)
+// index is the place of the setting in the path; -1 for none.
+func (as autoscaleSettings) index(at route) int {
+	return slices.IndexFunc(as, func(a *autoscaleSetting) bool {
+		return strings.EqualFold(a.subscription, at.subscription) && strings.EqualFold(a.group, at.group) && strings.EqualFold(a.name, at.name)
 	})
 }
 
 func getAutoscale(q *request) answer {
-	n := q.findAutoscale()
+	n := q.store.autoscale.index(q.route)
 	if n < 0 {
 		return resourceNotFound("microsoft.insights/autoscalesettings", q.route.name, q.route.group).answer()
 	}
-	return answer{status: http.StatusOK, body: q.server.autoscale[n].wire()}
+	return answer{status: http.StatusOK, body: q.store.autoscale[n].wire()}
 }
 
 func putAutoscale(q *request) answer {
@@ -64,7 +64,7 @@ func putAutoscale(q *request) answer {
 		return bad("BadRequest", "An autoscale setting needs 'targetResourceUri' and at least one of 'profiles'.").answer()
 	}
 	created := answer{status: http.StatusOK}
-	if q.server.putAutoscale(a) {
+	if q.store.autoscale.put(a) {
 		created.status = http.StatusCreated
 	}
 	created.body = a.wire()
@@ -72,10 +72,10 @@ func putAutoscale(q *request) answer {
 }
 
 func deleteAutoscale(q *request) answer {
-	n := q.findAutoscale()
+	n := q.store.autoscale.index(q.route)
 	if n < 0 {
 		return answer{status: http.StatusNoContent}
 	}
-	q.server.autoscale = slices.Delete(q.server.autoscale, n, n+1)
+	q.store.autoscale = slices.Delete(q.store.autoscale, n, n+1)
 	return answer{status: http.StatusOK}
 }

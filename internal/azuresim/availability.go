@@ -50,10 +50,10 @@ func (s *Server) AddAvailabilitySet(d AvailabilitySet) error {
 		model["tags"] = anyMap(d.Tags)
 	}
 	a := &availabilitySet{resource: resource{d.Subscription, d.ResourceGroup, d.Name, d.Location}, model: model}
-	if !shelve(&s.available, a) {
+	if !shelve(&s.store.available, a) {
 		return fmt.Errorf("add availability set %q: it exists already", a.id())
 	}
-	s.openGroup(a.resource)
+	s.store.openGroup(a.resource)
 	return nil
 }
 
@@ -70,9 +70,9 @@ func (a *availabilitySet) domains() (fault, update int) {
 
 // available are the machines of an availability set, those being deleted
 // included.
-func (s *Server) availableIn(a *availabilitySet, now time.Time) []*instance {
+func (st *store) availableIn(a *availabilitySet, now time.Time) []*instance {
 	var in []*instance
-	for _, i := range s.machines {
+	for _, i := range st.machines {
 		if !i.gone(now) && strings.EqualFold(i.profile("availabilitySet", "id"), a.id()) {
 			in = append(in, i)
 		}
@@ -107,44 +107,44 @@ var availabilityPatterns = []pattern{
 
 func listAvailabilitySets(q *request) answer {
 	list := []map[string]any{}
-	for _, a := range q.server.available {
+	for _, a := range q.store.available {
 		if a.in(q.route.subscription, q.route.group) {
-			list = append(list, a.wire(q.server.availableIn(a, q.now)))
+			list = append(list, a.wire(q.store.availableIn(a, q.now)))
 		}
 	}
 	return page(q, list, wireID)
 }
 
-// availabilitySet is the availability set in the path.
-func (q *request) availabilitySet() (*availabilitySet, *problem) {
-	if a := find(q.server.available, q.named().path(availabilityKind)); a != nil {
+// availabilitySetAt is the availability set in the path.
+func (st *store) availabilitySetAt(at route) (*availabilitySet, *problem) {
+	if a := find(st.available, at.named().path(availabilityKind)); a != nil {
 		return a, nil
 	}
-	return nil, resourceNotFound(availabilityKind, q.route.name, q.route.group)
+	return nil, resourceNotFound(availabilityKind, at.name, at.group)
 }
 
-func (q *request) showAvailabilitySet(a *availabilitySet) answer {
-	return answer{status: http.StatusOK, body: a.wire(q.server.availableIn(a, q.now))}
+func (st *store) showAvailabilitySet(a *availabilitySet, now time.Time) answer {
+	return answer{status: http.StatusOK, body: a.wire(st.availableIn(a, now))}
 }
 
 func getAvailabilitySet(q *request) answer {
-	a, p := q.availabilitySet()
+	a, p := q.store.availabilitySetAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
-	return q.showAvailabilitySet(a)
+	return q.store.showAvailabilitySet(a, q.now)
 }
 
 // putAvailabilitySet creates an availability set, or replaces tags and sku; the
 // numbers of domains stay as they were created.
 func putAvailabilitySet(q *request) answer {
-	a, p := q.availabilitySet()
+	a, p := q.store.availabilitySetAt(q.route)
 	var w map[string]any
 	if p := q.decode(&w); p != nil {
 		return p.answer()
 	}
 	if p != nil {
-		r := q.named()
+		r := q.route.named()
 		if r.location = text(w, "location"); r.location == "" {
 			return bad("LocationRequired", "The location property is required for this definition.").answer()
 		}
@@ -152,15 +152,15 @@ func putAvailabilitySet(q *request) answer {
 			"sku": map[string]any{"name": "Classic"}, "properties": asMap(w["properties"]),
 		}}
 		delete(asMap(a.model["properties"]), "virtualMachines")
-		shelve(&q.server.available, a)
-		q.server.openGroup(r)
+		shelve(&q.store.available, a)
+		q.store.openGroup(r)
 	}
 	a.rewrite(w)
-	return q.showAvailabilitySet(a)
+	return q.store.showAvailabilitySet(a, q.now)
 }
 
 func patchAvailabilitySet(q *request) answer {
-	a, p := q.availabilitySet()
+	a, p := q.store.availabilitySetAt(q.route)
 	var w map[string]any
 	if p == nil {
 		p = q.decode(&w)
@@ -169,7 +169,7 @@ func patchAvailabilitySet(q *request) answer {
 		return p.answer()
 	}
 	a.rewrite(w)
-	return q.showAvailabilitySet(a)
+	return q.store.showAvailabilitySet(a, q.now)
 }
 
 // rewrite takes over what may change of an availability set.
@@ -182,14 +182,14 @@ func (a *availabilitySet) rewrite(w map[string]any) {
 }
 
 func deleteAvailabilitySet(q *request) answer {
-	a, p := q.availabilitySet()
+	a, p := q.store.availabilitySetAt(q.route)
 	if p != nil {
 		return answer{status: http.StatusNoContent}
 	}
-	if len(q.server.availableIn(a, q.now)) > 0 {
+	if len(q.store.availableIn(a, q.now)) > 0 {
 		return fail(http.StatusConflict, "OperationNotAllowed",
 			"Availability Set '%s' cannot be deleted. Before deleting an Availability Set please ensure that it does not contain any VM.", a.name).answer()
 	}
-	q.server.available = slices.DeleteFunc(q.server.available, func(other *availabilitySet) bool { return other == a })
+	q.store.available = slices.DeleteFunc(q.store.available, func(other *availabilitySet) bool { return other == a })
 	return answer{status: http.StatusOK}
 }

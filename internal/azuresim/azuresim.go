@@ -19,11 +19,9 @@
 package azuresim
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -123,7 +121,7 @@ type Server struct {
 	UpperCaseGroups bool
 
 	// Attestation signs machines' attested documents; nil: keys of its own, see
-	// AttestationCA.
+	// [Server.Attestor].
 	Attestation *Attestor
 
 	// EventWarmUp is how long a machine's first call for scheduled events takes to
@@ -165,30 +163,22 @@ type Server struct {
 
 	scripts sync.WaitGroup // that run in machines
 
-	mu sync.Mutex
-	store
+	mu        sync.Mutex
+	store     store
 	fullZones []string // see FillZones
 
 	// What keeps account, and is never looked at by a read of Resource Manager.
-	faults     []*injected
-	injections int
-	pending    []pending // by time
-	past       []past    // by change
-	changes    int       // see remember
-	verified   struct {  // the token that came last, see verify
-		token  string
-		claims claims
-		ours   bool
-	}
-	pooled    map[string][]string // the pools that lists of machines have been about, by what was listed
-	kept      still               // what was made of the store since it last could have changed
-	acts      []ActState
-	buckets   map[string]*bucket
-	nonces    map[string]string // that machines last asked for an attested document with, by vmId
-	journal   requestLog
-	requests  uint64 // requests answered so far; numbers the generated request ids
-	writes    uint64 // operations started so far; numbers the generated operation ids
-	addresses uint32 // private addresses handed out so far
+	faults   faults
+	pending  agenda
+	past     []past // by change
+	changes  int    // see remember
+	verified verifiedToken
+	pools    pools
+	kept     still // what was made of the store since it last could have changed
+	acts     []ActState
+	buckets  buckets
+	nonces   map[string]string // that machines last asked for an attested document with, by vmId
+	journal  requestLog
 }
 
 // now is the server's clock, in UTC and without a monotonic reading.
@@ -197,20 +187,6 @@ func (s *Server) now() time.Time {
 		return time.Now().UTC().Round(0)
 	}
 	return s.Now().UTC().Round(0)
-}
-
-func (s *Server) pageSize() int {
-	if s.PageSize <= 0 {
-		return 200
-	}
-	return s.PageSize
-}
-
-func (s *Server) retryAfter() time.Duration {
-	if s.RetryAfter <= 0 {
-		return 10 * time.Second
-	}
-	return s.RetryAfter
 }
 
 // ServeHTTP answers Resource Manager and token authority requests. A request
@@ -225,125 +201,37 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
-	q := &request{server: s, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
+	q := &request{server: s, store: &s.store, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
 	q.readBody()
 	if !isReadMethod(r.Method) {
 		if s.Observe != nil {
-			q.lived = slices.Clone(s.machinesAt(now))
+			q.lived = slices.Clone(s.still(now).list(&s.store, now))
 		}
 		s.remember(now)
 	}
 	a := q.answer()
-	s.deliver(w, q, a)
+	q.deliver(w, a)
 }
-
-// log records an answered request and gives it its id.
-func (s *Server) log(q *request, a answer) (id string) {
-	s.requests++
-	id = s.guid("request", s.requests)
-	record := q.record(a, id)
-	s.journal.add(record)
-	if s.Observe != nil {
-		s.Observe(record, q.lived)
-	}
-	return id
-}
-
-// deliver writes an answer with the headers every service sets, records it, and
-// applies what the request's fault does to answers in transit. While a fault keeps
-// the caller waiting, the server is not locked.
-func (s *Server) deliver(w http.ResponseWriter, q *request, a answer) {
-	id := s.log(q, a)
-	if f := q.fault; f.Delay > 0 || f.Hang {
-		if arrives := s.wait(q.http.Context(), f); !arrives {
-			panic(http.ErrAbortHandler)
-		}
-	}
-	if q.fault.LoseRequest || q.fault.LoseAnswer {
-		panic(http.ErrAbortHandler)
-	}
-
-	body := a.encode()
-	h := w.Header()
-	for k, v := range a.header {
-		h[k] = v
-	}
-	h.Set("X-Ms-Request-Id", id)
-	h.Set("X-Ms-Correlation-Request-Id", id)
-	h.Set("Date", q.now.Add(q.fault.Skew).Format(http.TimeFormat))
-	if c := q.http.Header.Get("X-Ms-Client-Request-Id"); c != "" {
-		h.Set("X-Ms-Client-Request-Id", c)
-	}
-	if code := a.errorCode(); code != "" {
-		h.Set("X-Ms-Error-Code", code)
-	}
-	if body != nil && h.Get("Content-Type") == "" {
-		h.Set("Content-Type", "application/json; charset=utf-8")
-	}
-	for _, x := range q.fault.Header {
-		if h.Del(x.Name); x.Value != "" {
-			h.Set(x.Name, x.Value)
-		}
-	}
-	if body == nil {
-		w.WriteHeader(a.status)
-		return
-	}
-	if s.UpperCaseGroups && q.route.subscription != "" {
-		body = groupInID.ReplaceAllFunc(body, bytes.ToUpper)
-		body = bytes.ReplaceAll(body, []byte("/RESOURCEGROUPS/"), []byte("/resourceGroups/"))
-	}
-	if q.fault.Truncate {
-		body = body[:len(body)/2]
-	}
-	w.WriteHeader(a.status)
-	_, _ = w.Write(body) // a client that hung up has nobody left to tell
-}
-
-// groupInID is the part of a resource id that names the resource group.
-var groupInID = regexp.MustCompile(`(?i)/resourceGroups/[^/"?]+`)
 
 // sweep does what is due, and forgets what nobody can ask for any more: machines
 // that are gone, with what goes with them, and operations that ended more than a
 // day ago. It comes before every look; forgetting changes no answer.
 func (s *Server) sweep(now time.Time) {
-	if !s.kept.holds(s, now) {
-		s.catchUp(now)
-		s.discard(now)
-	}
-	s.sweepBuckets(now)
-}
-
-// discard forgets, for [Server.sweep].
-func (s *Server) discard(now time.Time) {
-	for i := range s.everyInstance() {
-		if i.gone(now) { // what leaves the store may still be asked for
+	if !s.kept.holds(s.changes, now) {
+		for len(s.pending) > 0 && !s.pending[0].at.After(now) {
+			next := s.pending[0]
+			s.store.deployments.begin(s, next.at) // their next resources
+			s.pending = s.pending[1:]
+			s.remember(next.at)
+			next.do(next.at)
+		}
+		s.store.deployments.begin(s, now)
+		if s.store.hasGone(now) { // what leaves the store may still be asked for
 			s.remember(now)
-			break
 		}
+		s.store.discard(s.compute().disks, now)
 	}
-	left := func(i *instance) bool {
-		if i.gone(now) {
-			s.bury(i)
-		}
-		return i.gone(now)
-	}
-	s.machines = slices.DeleteFunc(s.machines, left)
-	s.sets = slices.DeleteFunc(s.sets, func(ss *scaleSet) bool {
-		ss.instances = slices.DeleteFunc(ss.instances, left)
-		return ss.doomed && len(ss.instances) == 0
-	})
-	for _, ss := range s.sets {
-		if n := len(ss.operations); n > 1 { // the last one decides the set's state for as long as it is the last
-			kept := slices.DeleteFunc(ss.operations[:n-1], func(o *operation) bool { return o.forgotten(now) })
-			ss.operations = append(kept, ss.operations[n-1])
-		}
-	}
-	for id, o := range s.operations {
-		if o.forgotten(now) {
-			delete(s.operations, id)
-		}
-	}
+	s.buckets.sweep(now)
 }
 
 // NextChange is the earliest time after now at which something changes without
@@ -356,24 +244,6 @@ func (s *Server) NextChange() (time.Time, bool) {
 	s.sweep(now)
 	next := s.still(now).until
 	return next, !next.IsZero()
-}
-
-// scaleSet finds a scale set by resource id, or by name when only one bears it;
-// nil when there is none.
-func (s *Server) scaleSet(ref string) *scaleSet {
-	var found *scaleSet
-	for _, ss := range s.sets {
-		if strings.EqualFold(ss.id(), ref) {
-			return ss
-		}
-		if strings.EqualFold(ss.name, ref) {
-			if found != nil {
-				return nil
-			}
-			found = ss
-		}
-	}
-	return found
 }
 
 // byID orders resources by id, ignoring case.

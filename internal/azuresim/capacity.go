@@ -82,7 +82,7 @@ const vanish = time.Minute
 
 // overprovision starts more instances than a growth needs, if the set's model
 // says so. They vanish when those that are needed are up.
-func (s *Server) overprovision(ss *scaleSet, needed []*instance, now time.Time) {
+func (c compute) overprovision(ss *scaleSet, needed []*instance, now time.Time) {
 	if on, _ := dig(ss.model, "properties", "overprovision").(bool); !on || ss.flexible() || len(needed) == 0 {
 		return
 	}
@@ -91,16 +91,16 @@ func (s *Server) overprovision(ss *scaleSet, needed []*instance, now time.Time) 
 		last = later(last, i.settledAt())
 	}
 	for range int(math.Ceil(overprovisioned * float64(len(needed)))) {
-		i := s.birth(ss, now)
+		i := c.birth(ss, now)
 		i.extra = true
-		i.kill(last.Add(vanish))
+		i.deletion.begin(last.Add(vanish))
 	}
 }
 
 // convert puts a scale set into a single placement group again, which a PATCH
 // cannot.
-func (q *request) convert(ss *scaleSet) answer {
-	if n := len(ss.live(q.now)); n > maxPlaced {
+func (ss *scaleSet) convert(now time.Time) answer {
+	if n := len(ss.live(now)); n > maxPlaced {
 		return fail(http.StatusConflict, "OperationNotAllowed",
 			"Virtual Machine Scale Set '%s' with capacity %d cannot be converted to a single placement group, which holds %d.", ss.name, n, maxPlaced).answer()
 	}

@@ -15,18 +15,18 @@ var publicAudiences = []string{
 }
 
 // audiences are those that the cloud announces.
-func (q *request) audiences() []string {
-	if len(q.server.Audiences) > 0 {
-		return q.server.Audiences
+func audiences(base string, announced []string) []string {
+	if len(announced) > 0 {
+		return announced
 	}
-	return []string{q.base, q.base + "/"}
+	return []string{base, base + "/"}
 }
 
 // acceptsAudience reports whether a token for this audience is one for Resource
 // Manager, with or without a final slash.
-func (q *request) acceptsAudience(audience string) bool {
-	accepted := q.audiences()
-	if len(q.server.Audiences) == 0 {
+func acceptsAudience(base string, announced []string, audience string) bool {
+	accepted := audiences(base, announced)
+	if len(announced) == 0 {
 		accepted = append(accepted, publicAudiences...)
 	}
 	return slices.ContainsFunc(accepted, func(a string) bool {
@@ -34,9 +34,9 @@ func (q *request) acceptsAudience(audience string) bool {
 	})
 }
 
-func (q *request) cloudName() string {
-	if q.server.CloudName != "" {
-		return q.server.CloudName
+func cloudName(name string) string {
+	if name != "" {
+		return name
 	}
 	return "AzureCloud"
 }
@@ -50,7 +50,7 @@ func endpoints(q *request, _ string) answer {
 		login, identity, tenant = q.base+"/adfs", "ADFS", "adfs"
 	}
 	authentication := map[string]any{
-		"loginEndpoint": login, "audiences": q.audiences(), "tenant": tenant, "identityProvider": identity,
+		"loginEndpoint": login, "audiences": audiences(q.base, q.server.Audiences), "tenant": tenant, "identityProvider": identity,
 	}
 	version := q.query.Get("api-version")
 	if version < "2019" {
@@ -59,7 +59,7 @@ func endpoints(q *request, _ string) answer {
 		}}
 	}
 	cloud := map[string]any{
-		"name": q.cloudName(), "resourceManager": q.base, "authentication": authentication,
+		"name": cloudName(q.server.CloudName), "resourceManager": q.base, "authentication": authentication,
 		"portal": q.base, "gallery": q.base, "media": q.base, "batch": q.base, "sqlManagement": q.base,
 		"graph": q.base, "graphAudience": q.base, "microsoftGraphResourceId": q.base,
 		"vmImageAliasDoc": q.base + "/aliases.json", "activeDirectoryDataLake": q.base,

@@ -37,7 +37,7 @@ func (q *request) retrieveConsole(i *instance) answer {
 	}
 	until := q.now.Add(valid).Format(time.RFC3339)
 	address := func(file string) string {
-		return fmt.Sprintf("%s%s%s/%s.%s?se=%s&sp=r&sig=%s", q.base, consolePath, i.vmID, i.name(), file, until, q.server.consoleKey(i.vmID, until))
+		return fmt.Sprintf("%s%s%s/%s.%s?se=%s&sp=r&sig=%s", q.base, consolePath, i.vmID, i.name(), file, until, consoleKey(q.server.Seed, i.vmID, until))
 	}
 	return answer{status: http.StatusOK, body: map[string]string{
 		"consoleScreenshotBlobUri": address("screenshot.bmp"), "serialConsoleLogBlobUri": address("serialconsole.log"),
@@ -45,8 +45,8 @@ func (q *request) retrieveConsole(i *instance) answer {
 }
 
 // consoleKey is the signature of an address.
-func (s *Server) consoleKey(vmID, until string) string {
-	return strings.ReplaceAll(s.guid("console", vmID+until), "-", "")
+func consoleKey(seed uint64, vmID, until string) string {
+	return strings.ReplaceAll(guid(seed, "console", vmID+until), "-", "")
 }
 
 // storage answers for the storage account of boot diagnostics: it knows the signature of an address and nobody's token. It reports false for
@@ -59,7 +59,7 @@ func (q *request) storage() (answer, bool) {
 	}
 	q.route.kind = q.http.Method + " blob"
 	var machine *instance
-	for i := range q.server.everyInstance() {
+	for i := range q.store.everyInstance() {
 		if i.vmID == vmID && !i.gone(q.now) {
 			machine = i
 		}
@@ -76,18 +76,18 @@ func (q *request) storage() (answer, bool) {
 	switch {
 	case q.http.Header.Get("Authorization") != "":
 		return blobError(http.StatusBadRequest, "InvalidAuthenticationInfo", "Authentication information is not given in the correct format. Check the value of Authorization header."), true
-	case err != nil || q.now.After(ends) || q.query.Get("sig") != q.server.consoleKey(vmID, until):
+	case err != nil || q.now.After(ends) || q.query.Get("sig") != consoleKey(q.server.Seed, vmID, until):
 		return blobError(http.StatusForbidden, "AuthenticationFailed", "Server failed to authenticate the request."), true
 	case machine == nil || !strings.HasSuffix(file, "serialconsole.log"):
 		return blobError(http.StatusNotFound, "BlobNotFound", "The specified blob does not exist."), true
 	}
-	return q.blob([]byte(q.server.console(machine))), true
+	return blob(q.http.Header, []byte(consoleOf(q.server.Console, machine))), true
 }
 
 // blob is a blob, or the part of it that the request asks for. Azure knows no range that counts from the end.
-func (q *request) blob(body []byte) answer {
+func blob(h http.Header, body []byte) answer {
 	whole := answer{status: http.StatusOK, body: body}.with("Content-Type", "text/plain")
-	wanted, ranged := strings.CutPrefix(q.http.Header.Get("Range"), "bytes=")
+	wanted, ranged := strings.CutPrefix(h.Get("Range"), "bytes=")
 	if !ranged {
 		return whole
 	}
@@ -114,13 +114,13 @@ func blobError(status int, code, message string) answer {
 		with("Content-Type", "application/xml").with("X-Ms-Error-Code", code)
 }
 
-// console is the machine's serial console log: what a fault says, what it really wrote, or the usual.
-func (s *Server) console(i *instance) string {
-	if i.consoleLog != "" {
-		return i.consoleLog
+// consoleOf is the machine's serial console log: what a fault says, what it really wrote, or the usual.
+func consoleOf(known func(string) (string, bool), i *instance) string {
+	if i.flaws.console != "" {
+		return i.flaws.console
 	}
-	if s.Console != nil {
-		if text, known := s.Console(i.vmID); known {
+	if known != nil {
+		if text, known := known(i.vmID); known {
 			return text
 		}
 	}
@@ -142,10 +142,10 @@ type extensionView struct {
 
 // extensions are what became of the machine's extensions, where a fault says so.
 func (i *instance) extensions() []extensionView {
-	if i.extensionError == "" {
+	if i.flaws.extension == "" {
 		return nil
 	}
 	return []extensionView{{"join", "Microsoft.Azure.Extensions.CustomScript", []status{{
-		Code: "ProvisioningState/failed/1", Level: "Error", DisplayStatus: "Provisioning failed", Message: i.extensionError,
+		Code: "ProvisioningState/failed/1", Level: "Error", DisplayStatus: "Provisioning failed", Message: i.flaws.extension,
 	}}}}
 }

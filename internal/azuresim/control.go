@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
@@ -40,15 +41,15 @@ func (s *Server) Control() http.Handler {
 			controlAnswer(w, encode(reflect.ValueOf(v)))
 		})
 	}
-	list("/requests", s.controlRequests)
+	list("/requests", func(r *http.Request) (any, error) { return latest(s.Requests(), r.URL.Query()) })
 	list("/scalesets", func(*http.Request) (any, error) { return s.ScaleSets(), nil })
 	list("/machines", func(*http.Request) (any, error) { return s.Machines(), nil })
 	list("/operations", func(*http.Request) (any, error) { return s.Operations(), nil })
 	list("/faults", func(*http.Request) (any, error) { return s.Faults(), nil })
 	list("/acts", func(*http.Request) (any, error) { return s.Acts(), nil })
 	list("/counters", func(*http.Request) (any, error) { return s.Counters(), nil })
-	mux.HandleFunc("POST /acts", func(w http.ResponseWriter, r *http.Request) { s.controlAct(w, r, "") })
-	mux.HandleFunc("POST /faults", func(w http.ResponseWriter, r *http.Request) { s.controlAct(w, r, "inject") })
+	mux.HandleFunc("POST /acts", func(w http.ResponseWriter, r *http.Request) { controlAct(s, w, r, "") })
+	mux.HandleFunc("POST /faults", func(w http.ResponseWriter, r *http.Request) { controlAct(s, w, r, "inject") })
 	mux.HandleFunc("DELETE /faults", func(w http.ResponseWriter, _ *http.Request) {
 		s.ClearFaults()
 		controlAnswer(w, map[string]any{})
@@ -78,9 +79,10 @@ func localOnly(h http.Handler) http.Handler {
 	})
 }
 
-func (s *Server) controlRequests(r *http.Request) (any, error) {
-	last, kind := 100, r.URL.Query().Get("kind")
-	if text := r.URL.Query().Get("last"); text != "" {
+// latest are the requests that a query asks for.
+func latest(all []Request, query url.Values) ([]Request, error) {
+	last, kind := 100, query.Get("kind")
+	if text := query.Get("last"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
 			return nil, fmt.Errorf("last: %q is not a positive whole number", text)
@@ -88,7 +90,7 @@ func (s *Server) controlRequests(r *http.Request) (any, error) {
 		last = n
 	}
 	found := []Request{}
-	for _, q := range s.Requests() {
+	for _, q := range all {
 		if like(kind, q.Kind) {
 			found = append(found, q)
 		}
@@ -97,7 +99,7 @@ func (s *Server) controlRequests(r *http.Request) (any, error) {
 }
 
 // controlAct does the act in a body, or injects the fault in it.
-func (s *Server) controlAct(w http.ResponseWriter, r *http.Request, do string) {
+func controlAct(s *Server, w http.ResponseWriter, r *http.Request, do string) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
 	if err != nil {
 		controlError(w, http.StatusBadRequest, err)
@@ -151,8 +153,8 @@ func (s *Server) ScaleSets() []ScaleSetState {
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
-	all := make([]ScaleSetState, 0, len(s.sets))
-	for _, ss := range s.sets {
+	all := make([]ScaleSetState, 0, len(s.store.sets))
+	for _, ss := range s.store.sets {
 		all = append(all, ScaleSetState{
 			ID: ss.id(), Name: ss.name, Location: ss.location, Size: ss.size(), Capacity: len(ss.live(now)),
 			Mode:              ss.text("properties", "orchestrationMode"),
@@ -179,8 +181,8 @@ func (s *Server) Operations() []OperationState {
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
-	all := make([]OperationState, 0, len(s.operations))
-	for _, o := range s.operations {
+	all := make([]OperationState, 0, len(s.store.operations.byID))
+	for _, o := range s.store.operations.byID {
 		state := OperationState{ID: o.id, Started: o.start, Ends: o.end(), Status: "InProgress"}
 		if o.set != nil {
 			state.ScaleSet = o.set.name

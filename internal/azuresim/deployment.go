@@ -13,7 +13,7 @@ import (
 
 // deployment is one deployment of a template into a resource group. Its
 // resources are created one after another as those they depend on are done:
-// [Server.deploy] does it whenever somebody looks, at the times at which Resource
+// [deployments.begin] does it whenever somebody looks, at the times at which Resource
 // Manager would have.
 type deployment struct {
 	subscription, group, name string
@@ -52,12 +52,12 @@ type Deployment struct {
 func (s *Server) AddDeployment(d Deployment) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g := find(s.groups, groupID(d.Subscription, d.ResourceGroup))
+	g := find(s.store.groups, groupID(d.Subscription, d.ResourceGroup))
 	if g == nil {
 		return fmt.Errorf("add deployment %q: there is no resource group %q", d.Name, d.ResourceGroup)
 	}
 	evaluated, err := template.Evaluate(d.Template, d.Parameters, template.Scope{
-		SubscriptionID: d.Subscription, TenantID: s.tenantOf(d.Subscription), ResourceGroup: g.name, Location: g.location, Tags: textMap(g.tags), Deployment: d.Name,
+		SubscriptionID: d.Subscription, TenantID: tenantOf(s.Seed, s.TenantID, d.Subscription), ResourceGroup: g.name, Location: g.location, Tags: textMap(g.tags), Deployment: d.Name,
 	})
 	if err != nil {
 		return fmt.Errorf("add deployment %q: %w", d.Name, err)
@@ -65,10 +65,10 @@ func (s *Server) AddDeployment(d Deployment) error {
 	now := s.now()
 	s.remember(now)
 	made := &deployment{
-		subscription: d.Subscription, group: g.name, name: d.Name, evaluated: evaluated, started: now.Add(-leastDeployment), operation: s.guid("deployment", d.Name),
+		subscription: d.Subscription, group: g.name, name: d.Name, evaluated: evaluated, started: now.Add(-leastDeployment), operation: guid(s.Seed, "deployment", d.Name),
 		content: deploymentProperties{Mode: "Incremental", Template: d.Template, Parameters: d.Parameters},
 	}
-	if !shelve(&s.deployments, made) {
+	if !s.store.deployments.add(made) {
 		return fmt.Errorf("add deployment %q: it exists already", made.id())
 	}
 	return nil
@@ -200,14 +200,20 @@ func (d *deployment) failure(now time.Time) *errorDetail {
 	}
 }
 
-// deploy begins every step of every deployment whose time has come, earliest
+// deployments are those of a store.
+type deployments []*deployment
+
+// add reports whether the deployment is new.
+func (ds *deployments) add(d *deployment) bool { return shelve((*[]*deployment)(ds), d) }
+
+// begin begins every step of every deployment whose time has come, earliest
 // first, so that it makes no difference when somebody looks.
-func (s *Server) deploy(now time.Time) {
+func (ds *deployments) begin(s *Server, now time.Time) {
 	for {
 		var next *step
 		var of *deployment
 		var at time.Time
-		for _, d := range s.deployments {
+		for _, d := range *ds {
 			for _, t := range d.steps {
 				if !t.begun.IsZero() {
 					continue
@@ -220,15 +226,15 @@ func (s *Server) deploy(now time.Time) {
 		if next == nil {
 			return
 		}
-		s.carry(of, next, at)
+		of.carry(s, next, at)
 	}
 }
 
 // carry sends the PUT of a step, as the deployment's caller would.
-func (s *Server) carry(d *deployment, t *step, at time.Time) {
+func (d *deployment) carry(s *Server, t *step, at time.Time) {
 	s.remember(at)
 	t.begun = at
-	body, err := t.resource.Body(s.referenceFor(d, at))
+	body, err := t.resource.Body(d.reference(s, at))
 	if err != nil {
 		t.status, t.refusal = http.StatusBadRequest, &errorDetail{Code: "InvalidTemplate", Target: t.resource.ID, Message: err.Error()}
 		return
@@ -240,7 +246,7 @@ func (s *Server) carry(d *deployment, t *step, at time.Time) {
 		}
 		return
 	}
-	q, p := s.subrequest(d, http.MethodPut, t.resource.ID, t.resource.APIVersion, body, at)
+	q, p := d.subrequest(s, http.MethodPut, t.resource.ID, t.resource.APIVersion, body, at)
 	var a answer
 	if p == nil {
 		a = q.dispatch()
@@ -259,7 +265,7 @@ func (s *Server) carry(d *deployment, t *step, at time.Time) {
 	}
 	t.op = q.began
 	if strings.EqualFold(t.resource.Type, "Microsoft.Resources/deployments") {
-		t.nested = find(s.deployments, t.resource.ID)
+		t.nested = find(s.store.deployments, t.resource.ID)
 	}
 }
 

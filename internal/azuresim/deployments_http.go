@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"sluice.dev/sluice/internal/azuresim/template"
 )
@@ -34,36 +35,36 @@ type deploymentProperties struct {
 	ParametersLink json.RawMessage `json:"parametersLink"`
 }
 
-func (q *request) findDeployment() (*deployment, *problem) {
-	d := find(q.server.deployments, deploymentID(q.route.subscription, q.route.group, q.route.name))
+func (ds deployments) find(at route) (*deployment, *problem) {
+	d := find(ds, deploymentID(at.subscription, at.group, at.name))
 	if d == nil {
-		return nil, fail(http.StatusNotFound, "DeploymentNotFound", "Deployment '%s' could not be found.", q.route.name)
+		return nil, fail(http.StatusNotFound, "DeploymentNotFound", "Deployment '%s' could not be found.", at.name)
 	}
 	return d, nil
 }
 
 // forget drops a deployment from the store.
-func (s *Server) forget(gone *deployment) {
-	s.deployments = slices.DeleteFunc(s.deployments, func(d *deployment) bool { return d == gone })
+func (ds *deployments) forget(gone *deployment) {
+	*ds = slices.DeleteFunc(*ds, func(d *deployment) bool { return d == gone })
 }
 
-// deploymentBody is the deployment as a read shows it, without secure parameters.
-func (q *request) deploymentBody(d *deployment) map[string]any {
-	state, end := d.state(q.now), q.now
-	if d.ended(q.now) {
-		end = d.end(q.now)
+// wire is the deployment as a read shows it, without secure parameters.
+func (d *deployment) wire(s *Server, now time.Time) map[string]any {
+	state, end := d.state(now), now
+	if d.ended(now) {
+		end = d.end(now)
 	}
 	properties := map[string]any{
 		"mode": d.content.Mode, "provisioningState": state, "parameters": d.evaluated.Parameters,
 		"templateHash": hashOf(d.content.Template), "correlationId": d.operation,
 		"timestamp": timestamp(end), "duration": isoDuration(end.Sub(d.started)),
-		"dependencies": d.dependencies(), "outputResources": d.made(q.now), "providers": []any{},
+		"dependencies": d.dependencies(), "outputResources": d.made(now), "providers": []any{},
 	}
-	if f := d.failure(q.now); f != nil {
+	if f := d.failure(now); f != nil {
 		properties["error"] = f
 	}
 	if state == "Succeeded" {
-		outputs, err := d.evaluated.Outputs(q.server.referenceFor(d, q.now))
+		outputs, err := d.evaluated.Outputs(d.reference(s, now))
 		if err == nil { // what it refers to may have been deleted since
 			properties["outputs"] = outputs
 		}
@@ -72,15 +73,15 @@ func (q *request) deploymentBody(d *deployment) map[string]any {
 }
 
 func getDeployment(q *request) answer {
-	d, p := q.findDeployment()
+	d, p := q.store.deployments.find(q.route)
 	if p != nil {
 		return p.answer()
 	}
-	return answer{status: http.StatusOK, body: q.deploymentBody(d)}
+	return answer{status: http.StatusOK, body: d.wire(q.server, q.now)}
 }
 
 func headDeployment(q *request) answer {
-	if _, p := q.findDeployment(); p != nil {
+	if _, p := q.store.deployments.find(q.route); p != nil {
 		return answer{status: http.StatusNotFound}
 	}
 	return answer{status: http.StatusNoContent}
@@ -90,10 +91,10 @@ func headDeployment(q *request) answer {
 func listDeployments(q *request) answer {
 	state := quoted(q.query.Get("$filter"), "provisioningState")
 	list := []map[string]any{}
-	for _, d := range q.server.deployments {
+	for _, d := range q.store.deployments {
 		if strings.EqualFold(d.subscription, q.route.subscription) && strings.EqualFold(d.group, q.route.group) &&
 			(state == "" || strings.EqualFold(state, d.state(q.now))) {
-			list = append(list, q.deploymentBody(d))
+			list = append(list, d.wire(q.server, q.now))
 		}
 	}
 	return page(q, list, idOf)
@@ -129,13 +130,13 @@ func (q *request) readTemplate() (*deployment, *problem) {
 	case w.Location != "":
 		return nil, bad("InvalidDeployment", "The 'location' property is not allowed for '%s' at resource group scope.", q.route.name)
 	}
-	g, p := q.resourceGroup()
+	g, p := q.store.groupAt(q.route)
 	if p != nil {
 		return nil, p
 	}
 	w.Properties.Mode = "Incremental"
 	evaluated, err := template.Evaluate(w.Properties.Template, w.Properties.Parameters, template.Scope{
-		SubscriptionID: q.route.subscription, TenantID: q.server.tenantOf(q.route.subscription),
+		SubscriptionID: q.route.subscription, TenantID: tenantOf(q.server.Seed, q.server.TenantID, q.route.subscription),
 		ResourceGroup: g.name, Location: g.location, Tags: textMap(g.tags), Deployment: q.route.name,
 	})
 	if err != nil {
@@ -174,34 +175,34 @@ func putDeployment(q *request) answer {
 	}
 	s := q.server
 	status := http.StatusCreated
-	if old, p := q.findDeployment(); p == nil {
+	if old, p := q.store.deployments.find(q.route); p == nil {
 		if !old.ended(q.now) {
 			return fail(http.StatusConflict, "DeploymentActiveAndUneditable",
 				"Unable to edit or replace deployment '%s': previous deployment from '%s' is still active. Please see https://aka.ms/arm-deployment-operations for usage details.",
 				old.name, old.started.Format("1/2/2006 3:04:05 PM")).answer()
 		}
 		status = http.StatusOK
-		s.forget(old)
-	} else if n := q.remembered(d); n >= maxDeployments {
+		s.store.deployments.forget(old)
+	} else if n := q.store.deployments.beside(d); n >= maxDeployments {
 		return fail(http.StatusConflict, "DeploymentQuotaExceeded",
 			"Creating the deployment '%s' would exceed the quota of '%d'. The current deployment count is '%d'. Please delete some deployments before creating a new one, or see https://aka.ms/800LimitFix for information on managing deployment limits.",
 			d.name, maxDeployments, n).answer()
 	}
 	d.pool = q.route.set
-	s.writes++
-	d.operation = s.guid("deployment", s.writes)
-	shelve(&s.deployments, d)
-	body := q.deploymentBody(d) // as it was accepted, before anything has begun
-	s.deploy(q.now)
+	s.store.operations.started++
+	d.operation = guid(s.Seed, "deployment", s.store.operations.started)
+	s.store.deployments.add(d)
+	body := d.wire(q.server, q.now) // as it was accepted, before anything has begun
+	s.store.deployments.begin(s, q.now)
 	return answer{status: status, body: body}.
 		with("Azure-AsyncOperation", q.link(d.id()+"/operationStatuses/"+d.operation)).
-		with("Retry-After", seconds(s.retryAfter()))
+		with("Retry-After", retryAfter(s.RetryAfter))
 }
 
-// remembered counts the deployments of a resource group.
-func (q *request) remembered(like *deployment) int {
+// beside counts the deployments of a resource group.
+func (ds deployments) beside(like *deployment) int {
 	n := 0
-	for _, d := range q.server.deployments {
+	for _, d := range ds {
 		if strings.EqualFold(d.subscription, like.subscription) && strings.EqualFold(d.group, like.group) {
 			n++
 		}
@@ -212,7 +213,7 @@ func (q *request) remembered(like *deployment) int {
 // getDeploymentStatus is the operation that follows a PUT: it says "Running"
 // where operations of the compute provider say "InProgress".
 func getDeploymentStatus(q *request) answer {
-	d, p := q.findDeployment()
+	d, p := q.store.deployments.find(q.route)
 	if p != nil || !strings.EqualFold(d.operation, q.route.operation) {
 		return fail(http.StatusNotFound, "DeploymentOperationNotFound", "The deployment operation '%s' could not be found.", q.route.operation).answer()
 	}
@@ -226,14 +227,14 @@ func getDeploymentStatus(q *request) answer {
 	}
 	a := answer{status: http.StatusOK, body: body}
 	if !d.ended(q.now) {
-		a = a.with("Retry-After", seconds(q.server.retryAfter()))
+		a = a.with("Retry-After", retryAfter(q.server.RetryAfter))
 	}
 	return a
 }
 
 // deleteDeployment forgets the deployment. What it made stays.
 func deleteDeployment(q *request) answer {
-	d, p := q.findDeployment()
+	d, p := q.store.deployments.find(q.route)
 	if p != nil {
 		return answer{status: http.StatusNoContent}
 	}
@@ -241,10 +242,10 @@ func deleteDeployment(q *request) answer {
 		return fail(http.StatusConflict, "DeploymentActiveAndUneditable",
 			"The deployment '%s' is still running and can't be deleted: cancel it first.", d.name).answer()
 	}
-	q.server.forget(d)
+	q.store.deployments.forget(d)
 	return answer{status: http.StatusAccepted}.
 		with("Location", q.link("/subscriptions/"+q.route.subscription+"/operationResults/"+d.operation)).
-		with("Retry-After", seconds(q.server.retryAfter()))
+		with("Retry-After", retryAfter(q.server.RetryAfter))
 }
 
 // getOperationResult is the Location of a deleted deployment, which is gone at
@@ -258,7 +259,7 @@ func postDeployment(q *request) answer {
 	case "whatif":
 		return whatIf(q)
 	case "cancel", "exporttemplate":
-		d, p := q.findDeployment()
+		d, p := q.store.deployments.find(q.route)
 		switch {
 		case p != nil:
 			return p.answer()

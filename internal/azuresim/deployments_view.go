@@ -69,7 +69,7 @@ func (d *deployment) made(now time.Time) []resourceRef {
 
 // listDeploymentOperations shows what became of every resource that was begun.
 func listDeploymentOperations(q *request) answer {
-	d, p := q.findDeployment()
+	d, p := q.store.deployments.find(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -90,7 +90,7 @@ func listDeploymentOperations(q *request) answer {
 		}
 		properties["provisioningState"], properties["statusCode"] = state, strings.ReplaceAll(code, " ", "")
 		properties["timestamp"], properties["duration"] = timestamp(until), isoDuration(until.Sub(t.begun))
-		id := q.server.guid("step", d.operation, n)
+		id := guid(q.server.Seed, "step", d.operation, n)
 		list = append(list, map[string]any{"id": d.id() + "/operations/" + id, "operationId": id, "properties": properties})
 	}
 	return page(q, list, idOf)
@@ -102,7 +102,7 @@ func validateDeployment(q *request) answer {
 	if p != nil {
 		return p.answer()
 	}
-	body := q.deploymentBody(d)
+	body := d.wire(q.server, q.now)
 	properties := asMap(body["properties"])
 	properties["provisioningState"] = "Succeeded"
 	var refs []resourceRef
@@ -124,11 +124,11 @@ func whatIf(q *request) answer {
 	changes := []map[string]any{}
 	for _, t := range d.steps {
 		change := map[string]any{"resourceId": t.resource.ID, "changeType": "Create"}
-		after, err := t.resource.Body(q.server.referenceFor(d, q.now))
+		after, err := t.resource.Body(d.reference(q.server, q.now))
 		if err != nil { // it refers to what is not there yet
 			after = nil
 		}
-		before, err := q.server.referenceFor(d, q.now)(t.resource.ID, true)
+		before, err := d.reference(q.server, q.now)(t.resource.ID, true)
 		switch {
 		case err != nil:
 			change["after"] = identified(t.resource, after)

@@ -33,11 +33,11 @@ type drive struct {
 
 func (d *disk) id() string { return d.path(diskKind) }
 
-// addDisk puts a disk in the store. Its name must be free.
-func (s *Server) addDisk(r resource, model map[string]any, now time.Time) *disk {
-	d := &disk{resource: r, model: model, created: now, guid: s.guid("disk", r.path(diskKind), now.UnixNano())}
-	shelve(&s.disks, d)
-	s.openGroup(r)
+// add puts a disk in the store. Its name must be free.
+func (ds disks) add(r resource, model map[string]any, now time.Time) *disk {
+	d := &disk{resource: r, model: model, created: now, guid: guid(ds.seed, "disk", r.path(diskKind), now.UnixNano())}
+	shelve(&ds.store.disks, d)
+	ds.store.openGroup(r)
 	return d
 }
 
@@ -47,12 +47,19 @@ func (i *instance) attach(v *drive) {
 	i.drives = append(i.drives, v)
 }
 
+// disks puts disks into machines and takes them out.
+type disks struct {
+	store *store
+	seed  uint64
+	lag   time.Duration // Server.DetachLag
+}
+
 // detach takes a disk out of its machine; reads name the machine for as long as
 // the server's lag.
-func (s *Server) detach(v *drive, at time.Time) {
+func (ds disks) detach(v *drive, at time.Time) {
 	d := v.disk
 	d.holder.drives = slices.DeleteFunc(d.holder.drives, func(other *drive) bool { return other == v })
-	d.holder, d.clearsAt = nil, at.Add(s.DetachLag)
+	d.holder, d.clearsAt = nil, at.Add(ds.lag)
 }
 
 // holds is the id of the machine that reads show as the disk's; "" for none.
@@ -65,23 +72,23 @@ func (d *disk) holds(now time.Time) string {
 
 // bury lets go of what a machine that has gone held: its interfaces and disks
 // go with it or stay behind, by their delete options.
-func (s *Server) bury(i *instance) {
+func (ds disks) bury(i *instance) {
 	for _, p := range i.nics {
 		if p.deleteOption == "Delete" {
-			s.interfaces = slices.DeleteFunc(s.interfaces, func(n *networkInterface) bool { return n == p.nic })
+			ds.store.interfaces = slices.DeleteFunc(ds.store.interfaces, func(n *networkInterface) bool { return n == p.nic })
 			continue
 		}
 		p.nic.host = nil
-		if reached(i.failAt, i.deleteAt) {
-			p.nic.reservedFor, p.nic.reservedUntil = i.id(), i.goneAt.Add(reservation)
+		if reached(i.provisioning.failAt, i.deletion.at) {
+			p.nic.reservedFor, p.nic.reservedUntil = i.id(), i.deletion.goneAt.Add(reservation)
 		}
 	}
 	for _, v := range slices.Clone(i.drives) {
 		if v.deleteOption == "Delete" {
-			s.disks = slices.DeleteFunc(s.disks, func(d *disk) bool { return d == v.disk })
+			ds.store.disks = slices.DeleteFunc(ds.store.disks, func(d *disk) bool { return d == v.disk })
 			continue
 		}
-		s.detach(v, i.goneAt)
+		ds.detach(v, i.deletion.goneAt)
 	}
 }
 

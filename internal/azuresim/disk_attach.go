@@ -33,27 +33,27 @@ func either(a, b string) string {
 	return a
 }
 
-// setDataDisks makes the machine's data disks what a write says: a disk that it
+// set makes the machine's data disks what a write says: a disk that it
 // leaves out, or marks, is detached. A refusal changes nothing.
-func (s *Server) setDataDisks(i *instance, wanted []diskWrite, now time.Time) *problem {
+func (ds disks) set(i *instance, wanted []diskWrite, now time.Time) *problem {
 	wanted = slices.DeleteFunc(slices.Clone(wanted), func(w diskWrite) bool { return w.ToBeDetached })
-	if p := s.checkDataDisks(i, wanted, now); p != nil {
+	if p := ds.check(i, wanted, now); p != nil {
 		return p
 	}
 	for _, v := range i.dataDrives() {
 		if !slices.ContainsFunc(wanted, func(w diskWrite) bool { return i.drive(w.ref()) == v }) {
-			s.detach(v, now)
+			ds.detach(v, now)
 		}
 	}
 	for _, w := range wanted {
-		s.place(i, w, now)
+		ds.place(i, w, now)
 	}
 	return nil
 }
 
-// checkDataDisks refuses data disks that the machine cannot have. It fills in ids
+// check refuses data disks that the machine cannot have. It fills in ids
 // and names.
-func (s *Server) checkDataDisks(i *instance, wanted []diskWrite, now time.Time) *problem {
+func (ds disks) check(i *instance, wanted []diskWrite, now time.Time) *problem {
 	luns := map[int]bool{}
 	for n, w := range wanted {
 		if w.LUN == nil {
@@ -65,13 +65,13 @@ func (s *Server) checkDataDisks(i *instance, wanted []diskWrite, now time.Time) 
 		case luns[*w.LUN]:
 			return bad("InvalidParameter", "A disk at LUN %d already exists.", *w.LUN).target("dataDisk.lun")
 		case i.drive(w.ref()) == nil:
-			if p := s.checkAttach(i, &wanted[n], now); p != nil {
+			if p := ds.checkAttach(i, &wanted[n], now); p != nil {
 				return p
 			}
 		}
 		luns[*w.LUN] = true
 	}
-	if limit := i.traits.dataDisks; limit > 0 && len(wanted) > limit {
+	if limit := i.placement.traits.dataDisks; limit > 0 && len(wanted) > limit {
 		return fail(http.StatusConflict, "OperationNotAllowed",
 			"The maximum number of data disks allowed to be attached to a VM of this size is %d.", limit).target("dataDisks")
 	}
@@ -79,14 +79,14 @@ func (s *Server) checkDataDisks(i *instance, wanted []diskWrite, now time.Time) 
 }
 
 // place attaches a disk that a write names, or changes how it is attached.
-func (s *Server) place(i *instance, w diskWrite, now time.Time) {
+func (ds disks) place(i *instance, w diskWrite, now time.Time) {
 	v := i.drive(w.ref())
 	if v == nil {
-		d := find(s.disks, w.ManagedDisk.ID)
+		d := find(ds.store.disks, w.ManagedDisk.ID)
 		if d == nil {
 			sku := either(w.ManagedDisk.SKUName, "Premium_LRS")
 			r := resource{i.subscription, i.group, w.Name, i.location}
-			d = s.addDisk(r, diskModel(sku, w.CreateOption, max(w.DiskSizeGB, 1), i.zone), now)
+			d = ds.add(r, diskModel(sku, w.CreateOption, max(w.DiskSizeGB, 1), i.placement.zone), now)
 		}
 		v = &drive{disk: d, createOption: w.CreateOption, deleteOption: "Detach", caching: "None"}
 		i.attach(v)
@@ -98,13 +98,13 @@ func (s *Server) place(i *instance, w diskWrite, now time.Time) {
 
 // checkAttach refuses a disk that cannot be attached. It fills in the id of a disk
 // that is named, and the name of one to be created.
-func (s *Server) checkAttach(i *instance, w *diskWrite, now time.Time) *problem {
+func (ds disks) checkAttach(i *instance, w *diskWrite, now time.Time) *problem {
 	if !strings.EqualFold(w.CreateOption, "Attach") {
 		r := resource{i.subscription, i.group, w.Name, i.location}
 		if r.name == "" {
-			r.name = i.name() + "_disk" + s.guid("data disk", i.vmID, *w.LUN, now.UnixNano())[:8]
+			r.name = i.name() + "_disk" + guid(ds.seed, "data disk", i.vmID, *w.LUN, now.UnixNano())[:8]
 		}
-		if find(s.disks, r.path(diskKind)) != nil {
+		if find(ds.store.disks, r.path(diskKind)) != nil {
 			return diskNameTaken(r)
 		}
 		w.Name, w.ManagedDisk.ID, w.CreateOption = r.name, "", either(w.CreateOption, "Empty")
@@ -113,7 +113,7 @@ func (s *Server) checkAttach(i *instance, w *diskWrite, now time.Time) *problem 
 	if w.ManagedDisk.ID == "" {
 		w.ManagedDisk.ID = resource{i.subscription, i.group, w.Name, i.location}.path(diskKind)
 	}
-	d := find(s.disks, w.ManagedDisk.ID)
+	d := find(ds.store.disks, w.ManagedDisk.ID)
 	switch {
 	case d == nil:
 		return fail(http.StatusNotFound, "NotFound", "Disk %s is not found.", w.ManagedDisk.ID)
@@ -123,8 +123,8 @@ func (s *Server) checkAttach(i *instance, w *diskWrite, now time.Time) *problem 
 	case d.holds(now) != "":
 		return fail(http.StatusConflict, "AttachDiskWhileBeingDetached",
 			"Cannot attach data disk '%s' to virtual machine '%s' because the disk is currently being detached. Please wait until the disk is completely detached and then try again.", d.resource.name, i.name())
-	case len(d.zones()) > 0 && !slices.Contains(d.zones(), i.zone):
-		return bad("BadRequest", "Disk %s cannot be attached to the VM because it is not in zone '%s'.", d.resource.name, i.zone)
+	case len(d.zones()) > 0 && !slices.Contains(d.zones(), i.placement.zone):
+		return bad("BadRequest", "Disk %s cannot be attached to the VM because it is not in zone '%s'.", d.resource.name, i.placement.zone)
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func (q *request) attachDetach(i *instance) answer {
 		add.ManagedDisk.ID = a.DiskID
 		wanted = append(wanted, add)
 	}
-	if p := q.server.setDataDisks(i, wanted, q.now); p != nil {
+	if p := q.server.compute().disks.set(i, wanted, q.now); p != nil {
 		return p.answer()
 	}
 	i.etag++

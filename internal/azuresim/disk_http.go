@@ -20,7 +20,7 @@ var diskPatterns = []pattern{
 
 func listDisks(q *request) answer {
 	list := []map[string]any{}
-	for _, d := range q.server.disks {
+	for _, d := range q.store.disks {
 		if d.in(q.route.subscription, q.route.group) {
 			list = append(list, d.wire(q.now))
 		}
@@ -28,16 +28,16 @@ func listDisks(q *request) answer {
 	return page(q, list, wireID)
 }
 
-// disk is the disk in the path.
-func (q *request) disk() (*disk, *problem) {
-	if d := find(q.server.disks, q.named().path(diskKind)); d != nil {
+// diskAt is the disk in the path.
+func (st *store) diskAt(at route) (*disk, *problem) {
+	if d := find(st.disks, at.named().path(diskKind)); d != nil {
 		return d, nil
 	}
-	return nil, resourceNotFound(diskKind, q.route.name, q.route.group)
+	return nil, resourceNotFound(diskKind, at.name, at.group)
 }
 
 func getDisk(q *request) answer {
-	d, p := q.disk()
+	d, p := q.store.diskAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -51,28 +51,28 @@ func putDisk(q *request) answer {
 		return p.answer()
 	}
 	location := text(w, "location")
-	d := find(q.server.disks, q.named().path(diskKind))
+	d := find(q.store.disks, q.route.named().path(diskKind))
 	switch {
 	case location == "":
 		return bad("LocationRequired", "The location property is required for this definition.").answer()
 	case d == nil && text(w, "properties", "creationData", "createOption") == "":
 		return bad("InvalidParameter", "Required parameter 'disk.creationData.createOption' is missing (null).").target("disk.creationData.createOption").answer()
 	case d == nil:
-		r := q.named()
+		r := q.route.named()
 		r.location = location
-		d = q.server.addDisk(r, diskModel("Premium_LRS", "Empty", 0, ""), q.now)
+		d = q.server.compute().disks.add(r, diskModel("Premium_LRS", "Empty", 0, ""), q.now)
 		d.rewrite(w)
 	}
 	if p := d.refuse(w, true, q.now); p != nil {
 		return p.answer()
 	}
 	d.rewrite(w)
-	return q.async(answer{status: http.StatusOK, body: d.wire(q.now)}, q.server.launch(diskKind, d.location, q.now, operation{single: true}))
+	return q.async(answer{status: http.StatusOK, body: d.wire(q.now)}, q.store.operations.launch(q.server.Seed, diskKind, d.location, q.now, operation{single: true}))
 }
 
 // patchDisk merges.
 func patchDisk(q *request) answer {
-	d, p := q.disk()
+	d, p := q.store.diskAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -84,7 +84,7 @@ func patchDisk(q *request) answer {
 		return p.answer()
 	}
 	d.rewrite(w)
-	return q.async(answer{status: http.StatusOK, body: d.wire(q.now)}, q.server.launch(diskKind, d.location, q.now, operation{single: true}))
+	return q.async(answer{status: http.StatusOK, body: d.wire(q.now)}, q.store.operations.launch(q.server.Seed, diskKind, d.location, q.now, operation{single: true}))
 }
 
 // refuse is what Azure changes of no disk: it gets no smaller (MicrosoftDocs/azure-docs, pull request 57951), and leaves no zone
@@ -126,13 +126,13 @@ func (d *disk) rewrite(w map[string]any) {
 
 // deleteDisk refuses while a machine holds the disk.
 func deleteDisk(q *request) answer {
-	d := find(q.server.disks, q.named().path(diskKind))
+	d := find(q.store.disks, q.route.named().path(diskKind))
 	if d == nil {
 		return answer{status: http.StatusNoContent}
 	}
 	if by := d.holds(q.now); by != "" {
 		return fail(http.StatusConflict, "OperationNotAllowed", "Disk %s is attached to VM %s.", d.resource.name, by).answer()
 	}
-	q.server.disks = slices.DeleteFunc(q.server.disks, func(other *disk) bool { return other == d })
-	return q.async(answer{status: http.StatusAccepted}, q.server.launch(diskKind, d.location, q.now, operation{single: true}))
+	q.store.disks = slices.DeleteFunc(q.store.disks, func(other *disk) bool { return other == d })
+	return q.async(answer{status: http.StatusAccepted}, q.store.operations.launch(q.server.Seed, diskKind, d.location, q.now, operation{single: true}))
 }

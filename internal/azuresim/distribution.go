@@ -66,15 +66,15 @@ func (d Distribution) draw(r *rand.Rand) time.Duration {
 
 // random is a source that depends on the seed and the key alone, so that what
 // happens to one instance does not depend on what was asked about another.
-func (s *Server) random(key ...any) *rand.Rand {
+func random(seed uint64, key ...any) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprintln(h, key...)
-	return rand.New(rand.NewPCG(s.Seed, h.Sum64()))
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
 // guid is a version 4 UUID that depends on the seed and the key alone.
-func (s *Server) guid(key ...any) string {
-	r := s.random(append([]any{"guid"}, key...)...)
+func guid(seed uint64, key ...any) string {
+	r := random(seed, append([]any{"guid"}, key...)...)
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], r.Uint64())
 	binary.BigEndian.PutUint64(b[8:], r.Uint64())
@@ -83,10 +83,16 @@ func (s *Server) guid(key ...any) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-func (s *Server) bootTime(instance string) time.Duration {
-	return s.Boot.or(Lognormal(150*time.Second, 0.25)).draw(s.random("boot", instance))
+// delays are how long machines take, each by its own draw.
+type delays struct {
+	seed         uint64
+	boot, delete Distribution
 }
 
-func (s *Server) deleteTime(instance string) time.Duration {
-	return s.Delete.or(Lognormal(45*time.Second, 0.25)).draw(s.random("delete", instance))
+func (d delays) ofBoot(instance string) time.Duration {
+	return d.boot.or(Lognormal(150*time.Second, 0.25)).draw(random(d.seed, "boot", instance))
+}
+
+func (d delays) ofDelete(instance string) time.Duration {
+	return d.delete.or(Lognormal(45*time.Second, 0.25)).draw(random(d.seed, "delete", instance))
 }

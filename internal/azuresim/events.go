@@ -68,7 +68,14 @@ func (e *event) end() time.Time {
 	case e.kind == Reboot || e.kind == Redeploy:
 		return later(e.start(), e.machine.power.until)
 	}
-	return e.start().Add(e.machine.deathTime)
+	return e.start().Add(e.machine.deletion.takes)
+}
+
+// events announces events to machines, and has them do what they say.
+type events struct {
+	store  *store
+	seed   uint64
+	delays delays
 }
 
 // Schedule announces an event to a machine, by resource id or name, and carries
@@ -81,8 +88,8 @@ func (s *Server) Schedule(vm string, kind EventKind, notice time.Duration) (id s
 	now := s.now()
 	s.sweep(now)
 	s.remember(now)
-	err = s.onInstance(vm, now, func(i *instance) error {
-		e, err := s.forewarn(i, kind, notice, now)
+	err = s.store.onInstance(vm, now, func(i *instance) error {
+		e, err := s.compute().events.forewarn(i, kind, notice, now)
 		if err == nil {
 			id = e.id
 		}
@@ -110,7 +117,7 @@ func (s *Server) Announcements() []Announcement {
 	defer s.mu.Unlock()
 	now := s.now()
 	var all []Announcement
-	for _, e := range s.events {
+	for _, e := range s.store.events {
 		if !reached(e.end(), now) {
 			all = append(all, Announcement{e.id, e.kind, e.machine.name(), e.machine.computerName(), e.start()})
 		}
@@ -119,7 +126,7 @@ func (s *Server) Announcements() []Announcement {
 }
 
 // forewarn announces an event of the platform.
-func (s *Server) forewarn(i *instance, kind EventKind, notice time.Duration, now time.Time) (*event, error) {
+func (es events) forewarn(i *instance, kind EventKind, notice time.Duration, now time.Time) (*event, error) {
 	usual, ok := eventKinds[kind]
 	switch {
 	case !ok:
@@ -131,7 +138,7 @@ func (s *Server) forewarn(i *instance, kind EventKind, notice time.Duration, now
 	case notice < 0:
 		notice = usual.notice
 	}
-	return s.announce(i, kind, "Platform", notice, now), nil
+	return es.announce(i, kind, "Platform", notice, now), nil
 }
 
 // Withdraw takes back an event that has not started: it leaves the document, and
@@ -141,89 +148,89 @@ func (s *Server) Withdraw(id string) error {
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
-	n := slices.IndexFunc(s.events, func(e *event) bool { return strings.EqualFold(e.id, id) })
+	n := slices.IndexFunc(s.store.events, func(e *event) bool { return strings.EqualFold(e.id, id) })
 	switch {
 	case n < 0:
 		return fmt.Errorf("withdraw event %q: there is none", id)
-	case !s.events[n].pending(now):
+	case !s.store.events[n].pending(now):
 		return fmt.Errorf("withdraw event %q: it has started or is over", id)
-	case s.events[n].source == "User":
+	case s.store.events[n].source == "User":
 		return fmt.Errorf("withdraw event %q: somebody deleted the machine", id)
 	}
 	s.remember(now)
-	s.withdraw(s.events[n], now)
+	s.compute().events.withdraw(s.store.events[n], now)
 	return nil
 }
 
 // pending reports whether an event has neither started nor been withdrawn.
 func (e *event) pending(now time.Time) bool { return !reached(e.start(), now) && e.withdrawn.IsZero() }
 
-func (s *Server) withdraw(e *event, now time.Time) {
+func (es events) withdraw(e *event, now time.Time) {
 	e.withdrawn = now
-	if i := e.machine; !i.deleting(now) { // somebody may have deleted it meanwhile
-		i.power, i.deleteAt, i.goneAt = e.before, time.Time{}, time.Time{}
+	if i := e.machine; !i.deletion.underWay(now) { // somebody may have deleted it meanwhile
+		i.power, i.deletion.at, i.deletion.goneAt = e.before, time.Time{}, time.Time{}
 	}
-	s.release(e.machine, now)
+	es.release(e.machine, now)
 }
 
 // agree starts an event before its time, or as soon as it may.
-func (s *Server) agree(e *event, now time.Time) {
+func (es events) agree(e *event, now time.Time) {
 	if e.agreed = true; e.kind == Terminate {
-		s.release(e.machine, now)
+		es.release(e.machine, now)
 		return
 	}
 	e.acknowledged = now
-	s.carryOut(e)
+	es.carryOut(e)
 }
 
 // release starts the Terminate events of a machine's group that were agreed to.
 // One that was announced before, and that nobody has agreed to, holds up those
 // behind it until it starts at its own time.
-func (s *Server) release(i *instance, now time.Time) {
+func (es events) release(i *instance, now time.Time) {
 	at := now
-	for _, e := range s.events {
+	for _, e := range es.store.events {
 		switch {
 		case e.kind != Terminate || !i.sees(e.machine) || !e.pending(now):
 		case !e.agreed:
 			at = later(at, e.notBefore)
 		case at.Before(e.start()):
 			e.acknowledged = at
-			s.carryOut(e)
+			es.carryOut(e)
 		}
 	}
 }
 
 // announce tells a machine of an event, and schedules what it does.
-func (s *Server) announce(i *instance, kind EventKind, source string, notice time.Duration, now time.Time) *event {
+func (es events) announce(i *instance, kind EventKind, source string, notice time.Duration, now time.Time) *event {
 	e := &event{
-		id: s.guid("event", i.vmID, now.UnixNano(), len(s.events)), kind: kind, source: source, machine: i,
+		id: guid(es.seed, "event", i.vmID, now.UnixNano(), len(es.store.events)), kind: kind, source: source, machine: i,
 		announced: now, notBefore: now.Add(notice), before: i.power,
 	}
-	s.events = append(s.events, e)
+	es.store.events = append(es.store.events, e)
 	if source == "Platform" {
-		s.carryOut(e)
+		es.carryOut(e)
 	}
 	return e
 }
 
 // carryOut schedules what an event does to its machine.
-func (s *Server) carryOut(e *event) {
+func (es events) carryOut(e *event) {
 	i, at := e.machine, e.start()
 	switch e.kind {
 	case Preempt:
 		if i.profile("evictionPolicy") != "Delete" {
-			i.power = power{during: "deallocating", after: "deallocated", since: at, until: at.Add(i.deathTime)}
+			i.power = power{during: "deallocating", after: "deallocated", since: at, until: at.Add(i.deletion.takes)}
 			return
 		}
-		i.kill(at)
+		i.deletion.begin(at)
 	case Terminate:
 		if e.source == "User" { // the delete was accepted before
-			i.lastWord, i.goneAt = at, at.Add(i.deathTime)
+			i.deletion.lastWord, i.deletion.goneAt = at, at.Add(i.deletion.takes)
 			return
 		}
-		i.kill(at)
+		i.deletion.begin(at)
 	case Reboot, Redeploy:
-		boot := s.bootTime(i.vmID + "@" + strconv.FormatInt(at.UnixNano(), 10))
+		boot := es.delays.ofBoot(i.vmID + "@" + strconv.FormatInt(at.UnixNano(), 10))
 		i.power = power{during: "starting", after: "running", since: at, until: at.Add(boot)}
 	}
 }
@@ -238,7 +245,7 @@ func (i *instance) terminateNotice() time.Duration {
 		profile = dig(i.set.model, "properties", "virtualMachineProfile", "scheduledEventsProfile", "terminateNotificationProfile")
 	}
 	enabled, _ := dig(profile, "enable").(bool)
-	if !enabled || i.spot() || i.uniform() && i.version != i.set.version {
+	if !enabled || i.spot() || i.uniform() && i.taken.version != i.set.version {
 		return 0
 	}
 	m := minutes.FindStringSubmatch(text(profile, "notBeforeTimeout"))
@@ -258,7 +265,7 @@ func (i *instance) sees(other *instance) bool {
 		return true
 	case i.set != nil && i.set == other.set:
 		domains, _ := dig(i.set.model, "properties", "platformFaultDomainCount").(float64)
-		return domains != 1 || !strings.HasPrefix(strings.ToLower(i.size), "standard_n")
+		return domains != 1 || !strings.HasPrefix(strings.ToLower(i.placement.size), "standard_n")
 	}
 	set := i.profile("availabilitySet", "id")
 	return set != "" && strings.EqualFold(set, other.profile("availabilitySet", "id"))

@@ -35,42 +35,42 @@ const idleEvents = 24 * time.Hour
 
 // warm reports whether a machine has listened for as long as it takes to be
 // served.
-func (q *request) warm(c computer) bool {
-	s := q.server
-	if s.listening == nil {
-		s.listening = map[string]listening{}
+func (m metadataRequest) warm() bool {
+	s := m.server
+	if s.store.listening == nil {
+		s.store.listening = map[string]listening{}
 	}
-	l, known := s.listening[c.vmID]
-	if !known || q.now.Sub(l.last) > idleEvents {
-		l.since = q.now
+	l, known := s.store.listening[m.from.vmID]
+	if !known || m.now.Sub(l.last) > idleEvents {
+		l.since = m.now
 	}
-	l.last = q.now
-	s.listening[c.vmID] = l
-	return q.now.Sub(l.since) >= s.EventWarmUp
+	l.last = m.now
+	s.store.listening[m.from.vmID] = l
+	return m.now.Sub(l.since) >= s.EventWarmUp
 }
 
 // scheduledEvents shows a machine the events of its group, and takes its consent
 // to them. The incarnation counts how often the document changed.
-func (q *request) scheduledEvents(c computer) answer {
-	warm := q.warm(c)
-	if q.http.Method == http.MethodPost {
-		return q.acknowledge(c)
+func (m metadataRequest) scheduledEvents() answer {
+	warm := m.warm()
+	if m.http.Method == http.MethodPost {
+		return m.acknowledge()
 	}
 	body := eventsBody{Events: []eventBody{}}
 	if !warm {
 		return answer{status: http.StatusOK, body: body}
 	}
-	for _, e := range q.server.events {
-		if !c.instance.sees(e.machine) {
+	for _, e := range m.store.events {
+		if !m.from.instance.sees(e.machine) {
 			continue
 		}
 		for _, t := range []time.Time{e.announced, e.start(), e.end()} {
-			if reached(t, q.now) && (e.withdrawn.IsZero() || !t.After(e.withdrawn)) {
+			if reached(t, m.now) && (e.withdrawn.IsZero() || !t.After(e.withdrawn)) {
 				body.DocumentIncarnation++
 			}
 		}
-		if !reached(e.end(), q.now) {
-			body.Events = append(body.Events, e.wire(q.now))
+		if !reached(e.end(), m.now) {
+			body.Events = append(body.Events, e.wire(m.now))
 		}
 	}
 	return answer{status: http.StatusOK, body: body}
@@ -91,20 +91,20 @@ func (e *event) wire(now time.Time) eventBody {
 
 // acknowledge starts events before their time, for all their machines, whichever
 // of them agrees.
-func (q *request) acknowledge(c computer) answer {
+func (m metadataRequest) acknowledge() answer {
 	var w struct {
 		StartRequests []struct {
 			EventID string `json:"EventId"`
 		} `json:"StartRequests"`
 	}
-	if p := q.decode(&w); p != nil || len(w.StartRequests) == 0 {
+	if p := m.decode(&w); p != nil || len(w.StartRequests) == 0 {
 		return metadataFailed(http.StatusBadRequest, "Bad request. StartRequests is required", "")
 	}
 	var agreed []*event
 	for _, r := range w.StartRequests {
 		before := len(agreed)
-		for _, e := range q.server.events {
-			if strings.EqualFold(e.id, r.EventID) && c.instance.sees(e.machine) && !reached(e.end(), q.now) {
+		for _, e := range m.store.events {
+			if strings.EqualFold(e.id, r.EventID) && m.from.instance.sees(e.machine) && !reached(e.end(), m.now) {
 				agreed = append(agreed, e)
 			}
 		}
@@ -113,8 +113,8 @@ func (q *request) acknowledge(c computer) answer {
 		}
 	}
 	for _, e := range agreed {
-		if !reached(e.start(), q.now) {
-			q.server.agree(e, q.now)
+		if !reached(e.start(), m.now) {
+			m.server.compute().events.agree(e, m.now)
 		}
 	}
 	return answer{status: http.StatusOK}

@@ -117,6 +117,12 @@ type injected struct {
 	origin int // changes remembered when it was injected; see [Server.remember]
 }
 
+// faults are those in force or still to come, in the order of their injection.
+type faults struct {
+	list  []*injected
+	count int // of injections so far
+}
+
 // Inject adds a fault, in the place of one of the same name. One that says
 // nothing strikes nothing; one that [Fault.Check] calls a contradiction is a
 // mistake of the caller, and Inject panics.
@@ -129,17 +135,17 @@ func (s *Server) Inject(f Fault) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.inject(f, s.now())
+	s.faults.inject(f, s.changes, s.now())
 }
 
-func (s *Server) inject(f Fault, now time.Time) {
-	s.injections++
+func (fs *faults) inject(f Fault, origin int, now time.Time) {
+	fs.count++
 	if f.Name == "" {
-		f.Name = fmt.Sprintf("fault-%d", s.injections)
+		f.Name = fmt.Sprintf("fault-%d", fs.count)
 	}
-	s.clearFault(f.Name)
-	s.faults = append(s.faults, &injected{
-		FaultState: FaultState{Fault: f, Injected: now}, serial: s.injections, origin: s.changes,
+	fs.clear(f.Name)
+	fs.list = append(fs.list, &injected{
+		FaultState: FaultState{Fault: f, Injected: now}, serial: fs.count, origin: origin,
 	})
 }
 
@@ -147,30 +153,28 @@ func (s *Server) inject(f Fault, now time.Time) {
 func (s *Server) ClearFaults() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.clearFaults()
+	s.faults.list, s.past = nil, nil
 }
-
-func (s *Server) clearFaults() { s.faults, s.past = nil, nil }
 
 // ClearFault ends one fault by its name, and reports whether there was one.
 func (s *Server) ClearFault(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.clearFault(name)
+	return s.faults.clear(name)
 }
 
-func (s *Server) clearFault(name string) bool {
-	before := len(s.faults)
-	s.faults = slices.DeleteFunc(s.faults, func(f *injected) bool { return f.Name == name })
-	return len(s.faults) < before
+func (fs *faults) clear(name string) bool {
+	before := len(fs.list)
+	fs.list = slices.DeleteFunc(fs.list, func(f *injected) bool { return f.Name == name })
+	return len(fs.list) < before
 }
 
 // Faults are those in force or still to come, in the order of their injection.
 func (s *Server) Faults() []FaultState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]FaultState, len(s.faults))
-	for n, f := range s.faults {
+	all := make([]FaultState, len(s.faults.list))
+	for n, f := range s.faults.list {
 		all[n] = f.FaultState
 	}
 	return all

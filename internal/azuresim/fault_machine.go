@@ -6,50 +6,50 @@ import (
 	"time"
 )
 
-// strikeMachine is the fault that strikes a machine on its way in or out; the zero Fault when
+// strike is the fault that strikes a machine on its way in or out; the zero Fault when
 // none does.
-func (s *Server) strikeMachine(i *instance, kind string, deleted bool, now time.Time) Fault {
-	if f := s.strike(occasion{kind: kind, set: i.groupName(), resource: i.id(), machine: true, deleted: deleted}, now); f != nil {
+func (c compute) strike(i *instance, kind string, deleted bool, now time.Time) Fault {
+	if f := c.faults.strike(occasion{kind: kind, set: i.groupName(), resource: i.id(), machine: true, deleted: deleted}, c.seed, now); f != nil {
 		return f.Fault
 	}
 	return Fault{}
 }
 
 // strikeNewborn applies the machine fault, if any, that strikes a new instance.
-func (s *Server) strikeNewborn(i *instance, kind string, now time.Time) {
-	f := s.strikeMachine(i, kind, false, now)
-	i.neverJoins, i.consoleLog, i.extensionError = f.NeverJoins, f.Console, f.Extension
+func (c compute) strikeNewborn(i *instance, kind string, now time.Time) {
+	f := c.strike(i, kind, false, now)
+	i.flaws.neverJoins, i.flaws.console, i.flaws.extension = f.NeverJoins, f.Console, f.Extension
 	i.called, i.ip = either(f.ComputerName, i.called), either(f.Address, i.ip)
 	if f.ReuseID && i.uniform() {
 		i.set.renumber(i, now)
 	}
 	switch {
 	case f.MachineError != "":
-		i.failAt, i.failure, i.awaited = now.Add(f.delay()), f.detail(i), false
-		if i.upAt.Before(i.failAt) {
-			i.upAt = time.Time{}
+		i.provisioning.fail(now.Add(f.delay()), f.detail(i))
+		if i.provisioning.upAt.Before(i.provisioning.failAt) {
+			i.provisioning.upAt = time.Time{}
 		}
 	case f.NeverBoots:
-		i.upAt, i.failAt, i.awaited = time.Time{}, time.Time{}, false
+		i.provisioning.upAt, i.provisioning.failAt, i.provisioning.awaited = time.Time{}, time.Time{}, false
 	case f.Takes > 0:
-		i.failAt, i.awaited = time.Time{}, false
-		i.upAt = now.Add(f.Takes)
+		i.provisioning.failAt, i.provisioning.awaited = time.Time{}, false
+		i.provisioning.upAt = now.Add(f.Takes)
 	}
 }
 
 // strikeDoomed applies the machine fault, if any, that strikes an instance whose
 // deletion has begun. It reports whether the instance is spared in silence.
-func (s *Server) strikeDoomed(i *instance, kind string) (spared bool) {
-	f := s.strikeMachine(i, kind, true, i.deleteAt)
+func (c compute) strikeDoomed(i *instance, kind string) (spared bool) {
+	f := c.strike(i, kind, true, i.deletion.at)
 	switch {
 	case f.MachineError != "":
-		i.goneAt, i.deleteFailAt, i.deleteFailure = time.Time{}, i.deleteAt.Add(f.delay()), f.detail(i)
+		i.deletion.goneAt, i.deletion.failAt, i.deletion.failure = time.Time{}, i.deletion.at.Add(f.delay()), f.detail(i)
 	case f.NeverBoots:
-		i.goneAt = time.Time{}
+		i.deletion.goneAt = time.Time{}
 	case f.Takes > 0:
-		i.goneAt = i.deleteAt.Add(f.Takes)
+		i.deletion.goneAt = i.deletion.at.Add(f.Takes)
 	case f.Survives:
-		i.deleteAt, i.goneAt = time.Time{}, time.Time{}
+		i.deletion.at, i.deletion.goneAt = time.Time{}, time.Time{}
 		return true
 	}
 	return false

@@ -21,8 +21,8 @@ type occasion struct {
 }
 
 // strike is the fault that strikes an occasion; nil when none does.
-func (s *Server) strike(o occasion, now time.Time) *injected {
-	for n, f := range s.faults {
+func (fs *faults) strike(o occasion, seed uint64, now time.Time) *injected {
+	for n, f := range fs.list {
 		if !f.matches(o) || now.Before(f.From) || !f.Until.IsZero() && !now.Before(f.Until) {
 			continue
 		}
@@ -30,12 +30,12 @@ func (s *Server) strike(o occasion, now time.Time) *injected {
 		if f.Matched <= f.Skip {
 			continue
 		}
-		if f.Chance > 0 && s.random("fault", f.serial, f.Matched).Float64() >= f.Chance {
+		if f.Chance > 0 && random(seed, "fault", f.serial, f.Matched).Float64() >= f.Chance {
 			continue
 		}
 		f.Struck++
 		if f.Times > 0 && f.Struck == f.Times {
-			s.faults = slices.Delete(s.faults, n, n+1)
+			fs.list = slices.Delete(fs.list, n, n+1)
 		}
 		return f
 	}
@@ -46,11 +46,11 @@ func (s *Server) strike(o occasion, now time.Time) *injected {
 func (q *request) strike() {
 	o := occasion{kind: q.route.kind, set: q.route.set, pools: q.about(), resource: strings.TrimRight(q.http.URL.Path, "/")}
 	if token, ok := strings.CutPrefix(q.http.Header.Get("Authorization"), "Bearer "); ok {
-		if c, ours := q.server.verify(token); ours {
+		if c, ours := q.server.verified.read(token, q.server.Seed); ours {
 			o.principal = c.AppID
 		}
 	}
-	if f := q.server.strike(o, q.now); f != nil {
+	if f := q.server.faults.strike(o, q.server.Seed, q.now); f != nil {
 		q.fault, q.cause = f.Fault, f
 	}
 }

@@ -11,17 +11,16 @@ type fate struct {
 }
 
 // decide settles the fate of an operation that a request has begun.
-func (q *request) decide(o *operation) {
-	f := q.fault
+func (f *Fault) decide(o *operation, now time.Time) {
 	switch f.Operation {
 	case "Endless":
 		o.endless = true
 	case "NotFound":
 		o.fate.unknown = true
 	case "Canceled":
-		o.fate = fate{at: q.now.Add(f.After), canceled: true, failure: f.operationError("OperationPreempted")}
+		o.fate = fate{at: now.Add(f.After), canceled: true, failure: f.operationError("OperationPreempted")}
 	case "Failed":
-		o.fate = fate{at: q.now.Add(f.After), failure: f.operationError("InternalExecutionError")}
+		o.fate = fate{at: now.Add(f.After), failure: f.operationError("InternalExecutionError")}
 	}
 }
 

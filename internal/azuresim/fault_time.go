@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -19,7 +20,7 @@ func (q *request) perform() answer {
 	case f.Late > 0:
 		a = q.postpone()
 	case f.Duplicate:
-		q.server.log(q, q.route.handle(q))
+		q.log(q.route.handle(q))
 		q.repeated = true
 		a = q.route.handle(q)
 	default:
@@ -53,26 +54,18 @@ type pending struct {
 	do func(now time.Time)
 }
 
+// agenda is what is still to happen, by time.
+type agenda []pending
+
 // schedule has something done at a time, when somebody looks at that time or
 // later. What is due at the same time is done in the order it was scheduled in.
-func (s *Server) schedule(at time.Time, do func(now time.Time)) {
-	n := len(s.pending)
-	for n > 0 && s.pending[n-1].at.After(at) {
+func (a *agenda) schedule(at time.Time, do func(now time.Time)) {
+	all := *a
+	n := len(all)
+	for n > 0 && all[n-1].at.After(at) {
 		n--
 	}
-	s.pending = append(s.pending[:n:n], append([]pending{{at, do}}, s.pending[n:]...)...)
-}
-
-// catchUp does what is due, deployments' next resources included.
-func (s *Server) catchUp(now time.Time) {
-	defer s.deploy(now)
-	for len(s.pending) > 0 && !s.pending[0].at.After(now) {
-		next := s.pending[0]
-		s.deploy(next.at)
-		s.pending = s.pending[1:]
-		s.remember(next.at)
-		next.do(next.at)
-	}
+	*a = append(all[:n:n], append(agenda{{at, do}}, all[n:]...)...)
 }
 
 // postpone accepts a write that is carried out later. What it will come to is
@@ -94,11 +87,11 @@ func (q *request) postpone() answer {
 	}
 	late := *q
 	late.fault, late.cause = Fault{}, nil
-	q.server.schedule(at, func(now time.Time) {
+	q.server.pending.schedule(at, func(now time.Time) {
 		late.now = now
 		a := late.route.handle(&late)
 		late.repeated = true
-		late.server.log(&late, a)
+		late.log(a)
 		if late.began != nil {
 			o.becomes = late.began
 			return
@@ -128,12 +121,12 @@ func (q *request) promise(there any, o operation) *operation {
 	_, kind, _ := strings.Cut(q.route.kind, " ")
 	switch {
 	case strings.HasPrefix(kind, machinesType):
-		if i, p := q.virtualMachine(); p == nil {
-			return q.server.beginOn(i, q.now, o)
+		if i, p := q.store.machineAt(q.route, q.now); p == nil {
+			return q.store.operations.beginOn(q.server.Seed, i, q.now, o)
 		}
 	case strings.HasPrefix(kind, setsType):
-		if ss, p := q.scaleSet(); p == nil {
-			return q.server.begin(ss, q.now, o)
+		if ss, p := q.store.scaleSetAt(q.route); p == nil {
+			return q.store.operations.begin(q.server.Seed, ss, q.now, o)
 		}
 	}
 	namespace, _, _ := strings.Cut(q.route.action, "/")
@@ -141,7 +134,7 @@ func (q *request) promise(there any, o operation) *operation {
 	if location == "" || namespace != "Microsoft.Compute" && namespace != "Microsoft.Network" {
 		return nil
 	}
-	return q.server.launch(namespace, location, q.now, o)
+	return q.store.operations.launch(q.server.Seed, namespace, location, q.now, o)
 }
 
 // draft is what a resource that is being created reads as until it is there.
@@ -157,17 +150,12 @@ func (q *request) draft() map[string]any {
 
 // wait passes the time that a fault delays an answer by, or keeps the caller
 // waiting until it gives up. It reports false when the caller has gone. The
-// server is not locked meanwhile.
-func (s *Server) wait(ctx context.Context, f Fault) bool {
-	s.mu.Unlock()
-	defer s.mu.Lock()
-	if f.Delay > 0 {
-		switch {
-		case s.Sleep != nil:
-			s.Sleep(ctx, f.Delay)
-		case s.Now == nil:
-			sleep(ctx, f.Delay)
-		}
+// server is not locked meanwhile. Without a sleep no time passes.
+func (f *Fault) wait(ctx context.Context, locked sync.Locker, sleep func(context.Context, time.Duration)) bool {
+	locked.Unlock()
+	defer locked.Lock()
+	if f.Delay > 0 && sleep != nil {
+		sleep(ctx, f.Delay)
 	}
 	if f.Hang {
 		<-ctx.Done()

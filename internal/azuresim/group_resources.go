@@ -5,11 +5,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // inventory are the resources of a group, or of the subscription where the group is "", that have no parent, as a list of them shows each:
 // id, name, type, location, tags and managedBy. Machines of uniform scale sets are parts of their sets.
-func (q *request) inventory(group string) []map[string]any {
+func (st *store) inventory(seed uint64, tenantID, subscription, group string, now time.Time) []map[string]any {
 	var all []map[string]any
 	add := func(in bool, full map[string]any) {
 		if !in {
@@ -23,29 +24,28 @@ func (q *request) inventory(group string) []map[string]any {
 		}
 		all = append(all, short)
 	}
-	s, of := q.server, q.route.subscription
-	for _, x := range s.sets {
-		add(x.in(of, group), x.wire(q.now, Fault{}))
+	for _, x := range st.sets {
+		add(x.in(subscription, group), x.wire(now, Fault{}))
 	}
-	for i := range s.everyInstance() {
-		if !i.uniform() && !i.gone(q.now) && i.in(of, group) {
-			add(true, q.showMachine(i, false))
+	for i := range st.everyInstance() {
+		if !i.uniform() && !i.gone(now) && i.in(subscription, group) {
+			add(true, st.showMachine(i, false, seed, tenantID, now))
 		}
 	}
-	for _, x := range s.available {
-		add(x.in(of, group), x.wire(nil))
+	for _, x := range st.available {
+		add(x.in(subscription, group), x.wire(nil))
 	}
-	for _, x := range s.interfaces {
-		add(x.in(of, group), x.wire())
+	for _, x := range st.interfaces {
+		add(x.in(subscription, group), x.wire())
 	}
-	for _, x := range s.disks {
-		add(x.in(of, group), x.wire(q.now))
+	for _, x := range st.disks {
+		add(x.in(subscription, group), x.wire(now))
 	}
-	prefix := strings.ToLower(groupID(of, group) + "/providers/")
+	prefix := strings.ToLower(groupID(subscription, group) + "/providers/")
 	if group == "" {
-		prefix = strings.ToLower(groupID(of, ""))
+		prefix = strings.ToLower(groupID(subscription, ""))
 	}
-	for _, x := range s.opaques {
+	for _, x := range st.generic.list {
 		add(strings.HasPrefix(strings.ToLower(x.path), prefix) && strings.Count(x.kind, "/") == 1, x.wire())
 	}
 	slices.SortFunc(all, func(a, b map[string]any) int { return strings.Compare(wireID(a), wireID(b)) })
@@ -58,11 +58,11 @@ var tagFilter = regexp.MustCompile(`^tagName eq '([^']*)' and tagValue eq '([^']
 // listResources lists what a resource group, or the subscription, holds.
 func listResources(q *request) answer {
 	if q.route.group != "" {
-		if _, p := q.resourceGroup(); p != nil {
+		if _, p := q.store.groupAt(q.route); p != nil {
 			return p.answer()
 		}
 	}
-	all := q.inventory(q.route.group)
+	all := q.store.inventory(q.server.Seed, q.server.TenantID, q.route.subscription, q.route.group, q.now)
 	if filter := q.query.Get("$filter"); filter != "" {
 		m := tagFilter.FindStringSubmatch(filter)
 		if m == nil {
@@ -83,19 +83,19 @@ func listResources(q *request) answer {
 
 // deleteGroup deletes a resource group with its deployments, and the roles at it. Azure deletes what is in it, too, which is not simulated.
 func deleteGroup(q *request) answer {
-	g, p := q.resourceGroup()
+	g, p := q.store.groupAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
-	if all := q.inventory(q.route.group); len(all) > 0 {
+	if all := q.store.inventory(q.server.Seed, q.server.TenantID, q.route.subscription, q.route.group, q.now); len(all) > 0 {
 		return fail(http.StatusConflict, "ResourceGroupDeletionBlocked", "Deletion of resource group '%s' is simulated only when it is empty; it has '%s'.",
 			g.name, wireID(all[0])).answer()
 	}
-	q.server.deployments = slices.DeleteFunc(q.server.deployments, func(d *deployment) bool {
+	q.store.deployments = slices.DeleteFunc(q.store.deployments, func(d *deployment) bool {
 		return strings.EqualFold(d.subscription, g.subscription) && strings.EqualFold(d.group, g.name)
 	})
-	rights := &q.server.rights
+	rights := &q.store.rights
 	rights.assignments = slices.DeleteFunc(rights.assignments, func(a *assignment) bool { return within(a.scope, g.id()) })
-	q.server.groups = slices.DeleteFunc(q.server.groups, func(other *resourceGroup) bool { return other == g })
+	q.store.groups = slices.DeleteFunc(q.store.groups, func(other *resourceGroup) bool { return other == g })
 	return answer{status: http.StatusOK}
 }

@@ -19,11 +19,11 @@ func (s *Server) SetCapacity(set string, n int) error {
 }
 
 func actSetCapacity(s *Server, a Act, now time.Time) error {
-	return s.onSet(a.Target, func(ss *scaleSet) error {
+	return s.store.onSet(a.Target, func(ss *scaleSet) error {
 		if a.Capacity < 0 || a.Capacity > maxCapacity {
 			return fmt.Errorf("%d is not in 0..%d", a.Capacity, maxCapacity)
 		}
-		if _, p := s.resize(ss, a.Capacity, "", now); p != nil {
+		if _, p := s.compute().resize(ss, a.Capacity, "", now); p != nil {
 			return fmt.Errorf("%s: %s", p.detail.Code, p.detail.Message)
 		}
 		return nil
@@ -36,7 +36,7 @@ func (s *Server) SetTags(set string, tags map[string]string) error {
 }
 
 func actSetTags(s *Server, a Act, _ time.Time) error {
-	return s.onSet(a.Target, func(ss *scaleSet) error {
+	return s.store.onSet(a.Target, func(ss *scaleSet) error {
 		ss.model["tags"] = anyMap(a.Tags)
 		return nil
 	})
@@ -49,7 +49,7 @@ func (s *Server) SetImage(set, version string) error {
 }
 
 func actSetImage(s *Server, a Act, _ time.Time) error {
-	return s.onSet(a.Target, func(ss *scaleSet) error {
+	return s.store.onSet(a.Target, func(ss *scaleSet) error {
 		image, ok := dig(ss.model, "properties", "virtualMachineProfile", "storageProfile", "imageReference").(map[string]any)
 		if !ok {
 			return errors.New("its model names no image")
@@ -66,8 +66,8 @@ func (s *Server) Touch(set string, updating time.Duration) error {
 }
 
 func actTouch(s *Server, a Act, now time.Time) error {
-	return s.onSet(a.Target, func(ss *scaleSet) error {
-		s.begin(ss, now, operation{until: now.Add(a.Updating)})
+	return s.store.onSet(a.Target, func(ss *scaleSet) error {
+		s.store.operations.begin(s.Seed, ss, now, operation{until: now.Add(a.Updating)})
 		return nil
 	})
 }
@@ -78,13 +78,13 @@ func (s *Server) DeleteMachine(vm string) error {
 }
 
 func actDelete(s *Server, a Act, now time.Time) error {
-	return s.onInstance(a.Target, now, func(i *instance) error {
-		if !i.deleteAt.IsZero() {
+	return s.store.onInstance(a.Target, now, func(i *instance) error {
+		if !i.deletion.at.IsZero() {
 			return nil // it is on its way out already
 		}
 		var o operation
-		s.doom(&o, i, "", now)
-		s.beginOn(i, now, o)
+		s.compute().doom(&o, i, "", now)
+		s.store.operations.beginOn(s.Seed, i, now, o)
 		return nil
 	})
 }
@@ -95,8 +95,8 @@ func (s *Server) DeleteScaleSet(set string) error {
 }
 
 func actDeleteSet(s *Server, a Act, now time.Time) error {
-	return s.onSet(a.Target, func(ss *scaleSet) error {
-		s.begin(ss, now, s.demolish(ss, "POST virtualMachineScaleSets/delete", now)) // what strikes deletions of machines strikes it
+	return s.store.onSet(a.Target, func(ss *scaleSet) error {
+		s.store.operations.begin(s.Seed, ss, now, s.compute().demolish(ss, "POST virtualMachineScaleSets/delete", now)) // what strikes deletions of machines strikes it
 		return nil
 	})
 }
@@ -114,13 +114,13 @@ func (s *Server) Start(vm string) error {
 
 func actTurn(verb string) func(*Server, Act, time.Time) error {
 	return func(s *Server, a Act, now time.Time) error {
-		return s.onInstance(a.Target, now, func(i *instance) error {
-			if p := s.checkStart([]*instance{i}, verb, now); p != nil {
+		return s.store.onInstance(a.Target, now, func(i *instance) error {
+			if p := s.compute().capacity.checkStart([]*instance{i}, verb, now); p != nil {
 				return fmt.Errorf("%s: %s", p.detail.Code, p.detail.Message)
 			}
 			var o operation
-			s.turn(&o, i, verb, "", now)
-			s.beginOn(i, now, o)
+			s.compute().turn(&o, i, verb, "", now)
+			s.store.operations.beginOn(s.Seed, i, now, o)
 			return nil
 		})
 	}
@@ -133,11 +133,11 @@ func (s *Server) Evict(vm string, notice time.Duration) error {
 }
 
 func actEvict(s *Server, a Act, now time.Time) error {
-	return s.onInstance(a.Target, now, func(i *instance) error {
+	return s.store.onInstance(a.Target, now, func(i *instance) error {
 		if !i.spot() {
 			return fmt.Errorf("machine %s is not spot", i.name())
 		}
-		s.evict(i, a.Notice, now)
+		s.compute().events.evict(i, a.Notice, now)
 		return nil
 	})
 }
@@ -149,7 +149,7 @@ func (s *Server) Protect(vm string, fromScaleIn, fromScaleSetActions bool) error
 }
 
 func actProtect(s *Server, a Act, now time.Time) error {
-	return s.onInstance(a.Target, now, func(i *instance) error {
+	return s.store.onInstance(a.Target, now, func(i *instance) error {
 		if !i.uniform() {
 			return errors.New("machines that are resources of their own have no protection policy: lock it instead")
 		}
@@ -159,7 +159,7 @@ func actProtect(s *Server, a Act, now time.Time) error {
 }
 
 func actDeny(s *Server, a Act, _ time.Time) error {
-	p := s.byClientID(a.Target)
+	p := s.store.principals.byClientID(a.Target)
 	switch {
 	case p == nil:
 		return errors.New("there is no such principal")
@@ -173,7 +173,7 @@ func actDeny(s *Server, a Act, _ time.Time) error {
 }
 
 func actAllow(s *Server, a Act, _ time.Time) error {
-	p := s.byClientID(a.Target)
+	p := s.store.principals.byClientID(a.Target)
 	if p == nil {
 		return errors.New("there is no such principal")
 	}
@@ -191,38 +191,38 @@ func actLock(s *Server, a Act, _ time.Time) error {
 	if !strings.HasPrefix(a.Target, "/subscriptions/") || level != CanNotDelete && level != ReadOnly {
 		return errors.New("a resource id and the level CanNotDelete or ReadOnly are required")
 	}
-	s.putLock(&lock{name: handLock, scope: a.Target, level: level})
+	s.store.rights.putLock(&lock{name: handLock, scope: a.Target, level: level})
 	return nil
 }
 
 func actUnlock(s *Server, a Act, _ time.Time) error {
-	if !s.removeLock(handLock, a.Target) {
+	if !s.store.rights.removeLock(handLock, a.Target) {
 		return errors.New("lock has put none there")
 	}
 	return nil
 }
 
 func actAssignRole(s *Server, a Act, now time.Time) error {
-	return s.assignRole(RoleAssignment{Role: a.Role, Principal: a.Target, Scope: a.Scope}, now)
+	return s.store.assignRole(s.Seed, s.TenantID, RoleAssignment{Role: a.Role, Principal: a.Target, Scope: a.Scope}, now)
 }
 
 func actSchedule(s *Server, a Act, now time.Time) error {
 	if a.Notice == 0 {
 		a.Notice = -1
 	}
-	return s.onInstance(a.Target, now, func(i *instance) error {
-		_, err := s.forewarn(i, a.Event, a.Notice, now)
+	return s.store.onInstance(a.Target, now, func(i *instance) error {
+		_, err := s.compute().events.forewarn(i, a.Event, a.Notice, now)
 		return err
 	})
 }
 
 func actWithdraw(s *Server, a Act, now time.Time) error {
-	return s.onInstance(a.Target, now, func(i *instance) error {
+	return s.store.onInstance(a.Target, now, func(i *instance) error {
 		found := false
-		for _, e := range s.events {
+		for _, e := range s.store.events {
 			if e.machine == i && e.source == "Platform" && e.pending(now) {
 				found = true
-				s.withdraw(e, now)
+				s.compute().events.withdraw(e, now)
 			}
 		}
 		if !found {
@@ -233,34 +233,36 @@ func actWithdraw(s *Server, a Act, now time.Time) error {
 }
 
 func actAutoscale(s *Server, a Act, now time.Time) error {
-	return s.onSet(a.Target, func(ss *scaleSet) error { return s.autoscaleStep(ss, either(a.Metric, "Percentage CPU"), a.Value, now) })
+	return s.store.onSet(a.Target, func(ss *scaleSet) error {
+		return s.compute().autoscale(ss, either(a.Metric, "Percentage CPU"), a.Value, now)
+	})
 }
 
 func actRemoveRoles(s *Server, a Act, now time.Time) error {
-	p := s.principal(a.Target, now)
+	p := s.store.principal(s.Seed, s.TenantID, a.Target, now)
 	if p == nil {
 		return errors.New("there is no such principal")
 	}
-	s.removeRoles(p)
+	s.store.rights.removeRoles(p)
 	return nil
 }
 
 func actInject(s *Server, a Act, now time.Time) error {
-	s.inject(a.Fault, now)
+	s.faults.inject(a.Fault, s.changes, now)
 	return nil
 }
 
 func actClear(s *Server, a Act, _ time.Time) error {
 	if a.Target == "" {
-		s.clearFaults()
-	} else if !s.clearFault(a.Target) {
+		s.faults.list, s.past = nil, nil
+	} else if !s.faults.clear(a.Target) {
 		return errors.New("there is no such fault in force")
 	}
 	return nil
 }
 
-func (s *Server) onSet(set string, do func(*scaleSet) error) error {
-	ss := s.scaleSet(set)
+func (st *store) onSet(set string, do func(*scaleSet) error) error {
+	ss := st.scaleSet(set)
 	if ss == nil {
 		return errors.New("there is not exactly one such scale set")
 	}
@@ -271,8 +273,8 @@ func (s *Server) onSet(set string, do func(*scaleSet) error) error {
 	return nil
 }
 
-func (s *Server) onInstance(vm string, now time.Time, do func(*instance) error) error {
-	i := s.findInstance(vm, now)
+func (st *store) onInstance(vm string, now time.Time, do func(*instance) error) error {
+	i := st.findInstance(vm, now)
 	if i == nil {
 		return errors.New("there is not exactly one such instance")
 	}

@@ -38,66 +38,72 @@ func (s *Server) Metadata(vm string) http.Handler {
 		defer s.mu.Unlock()
 		now := s.now()
 		s.sweep(now)
-		q := &request{server: s, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
+		q := &request{server: s, store: &s.store, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
 		q.readBody()
 		if !isReadMethod(r.Method) {
 			s.remember(now)
 		}
-		c, ok := s.computer(vm, now)
+		c, ok := s.store.computer(vm, now)
 		if !ok {
 			panic(http.ErrAbortHandler)
 		}
-		s.deliver(w, q, q.metadata(c))
+		q.deliver(w, metadataRequest{q, c}.answer())
 	})
 }
 
-// metadata answers a request to a machine's metadata service.
-func (q *request) metadata(c computer) answer {
-	segments := strings.Split(strings.Trim(q.http.URL.Path, "/"), "/")
+// metadataRequest is a request to a machine's metadata service.
+type metadataRequest struct {
+	*request
+	from computer
+}
+
+// answer answers a request to a machine's metadata service.
+func (m metadataRequest) answer() answer {
+	segments := strings.Split(strings.Trim(m.http.URL.Path, "/"), "/")
 	area := ""
 	if len(segments) > 1 && strings.EqualFold(segments[0], "metadata") {
 		area = strings.ToLower(segments[1])
 	}
-	q.route.kind, q.route.set = q.http.Method+" metadata/"+area, c.set
-	q.strike()
-	if a, ok := q.faulted(); ok {
+	m.route.kind, m.route.set = m.http.Method+" metadata/"+area, m.from.set
+	m.strike()
+	if a, ok := m.faulted(); ok {
 		return a
 	}
-	if a, ok := q.throttleMetadata(c, area); !ok {
+	if a, ok := m.throttle(area); !ok {
 		return a
 	}
-	if a, ok := q.metadataRules(area); !ok {
+	if a, ok := m.rules(area); !ok {
 		return a
 	}
 	switch rest := strings.ToLower(strings.Join(segments[min(2, len(segments)):], "/")); {
 	case area == "versions" && rest == "":
 		return answer{status: http.StatusOK, body: map[string]any{"apiVersions": metadataVersions}}
 	case area == "instance":
-		return q.instanceDocument(c, segments[2:])
+		return m.document(segments[2:])
 	case area == "identity" && rest == "oauth2/token":
-		return q.skewed(func() answer { return q.machineToken(c) })
+		return m.skewed(m.token)
 	case area == "loadbalancer" && rest == "":
-		return q.loadBalancer(c)
+		return m.loadBalancer()
 	case area == "attested" && rest == "document":
-		return q.attested(c)
+		return m.attested()
 	case area == "scheduledevents" && rest == "":
-		return q.scheduledEvents(c)
+		return m.scheduledEvents()
 	}
 	return metadataFailed(http.StatusNotFound, "Not found", "")
 }
 
-// metadataRules are the rules for every request.
-func (q *request) metadataRules(area string) (answer, bool) {
-	h := q.http.Header
+// rules are the rules for every request.
+func (m metadataRequest) rules(area string) (answer, bool) {
+	h := m.http.Header
 	switch {
 	case h.Get("X-Forwarded-For") != "":
 		return metadataFailed(http.StatusBadRequest, "Bad request. Request was forwarded: the X-Forwarded-For header is not allowed", ""), false
 	case !strings.EqualFold(h.Get("Metadata"), "true"):
 		return metadataFailed(http.StatusBadRequest, "Bad request. Required metadata header not specified", ""), false
-	case q.http.Method != http.MethodGet && (q.http.Method != http.MethodPost || area != "scheduledevents"):
+	case m.http.Method != http.MethodGet && (m.http.Method != http.MethodPost || area != "scheduledevents"):
 		return metadataFailed(http.StatusMethodNotAllowed, "Method not allowed", ""), false
 	}
-	for key, values := range q.query {
+	for key, values := range m.query {
 		if len(values) > 1 {
 			return metadataFailed(http.StatusBadRequest, "Bad request. Duplicate query parameter: "+key, ""), false
 		}
@@ -105,7 +111,7 @@ func (q *request) metadataRules(area string) (answer, bool) {
 	if area == "versions" {
 		return answer{}, true
 	}
-	if !slices.Contains(metadataVersions, q.query.Get("api-version")) {
+	if !slices.Contains(metadataVersions, m.query.Get("api-version")) {
 		n := len(metadataVersions)
 		return answer{status: http.StatusBadRequest, body: metadataError{
 			Error:  "Bad request. api-version is invalid or was not specified in the request. For more information refer to aka.ms/azureimds",
@@ -130,37 +136,37 @@ type machineTokenBody struct {
 	TokenType    string `json:"token_type"`
 }
 
-// machineToken issues a token for an identity of the machine.
-func (q *request) machineToken(c computer) answer {
-	resource := q.query.Get("resource")
+// token issues a token for an identity of the machine.
+func (m metadataRequest) token() answer {
+	resource := m.query.Get("resource")
 	if resource == "" {
 		return metadataFailed(http.StatusBadRequest, "invalid_request", "Required query variable 'resource' is missing")
 	}
-	p, why := q.chooseIdentity(c)
+	p, why := m.chooseIdentity()
 	if p == nil {
 		return metadataFailed(http.StatusBadRequest, "invalid_request", why)
 	}
-	q.principal = p
+	m.principal = p
 	life := strconv.FormatInt(int64(machineTokenLife/time.Second)-1, 10)
 	return answer{status: http.StatusOK, body: machineTokenBody{
-		AccessToken: q.server.issue(p, resource, q.now, machineTokenLife), ClientID: p.clientID,
+		AccessToken: issueToken(m.server.Seed, p, resource, m.now, machineTokenLife), ClientID: p.clientID,
 		ExpiresIn: life, ExtExpiresIn: life,
-		ExpiresOn: strconv.FormatInt(q.now.Add(machineTokenLife).Unix(), 10),
-		NotBefore: strconv.FormatInt(q.now.Unix(), 10),
+		ExpiresOn: strconv.FormatInt(m.now.Add(machineTokenLife).Unix(), 10),
+		NotBefore: strconv.FormatInt(m.now.Unix(), 10),
 		Resource:  resource, TokenType: "Bearer",
 	}}
 }
 
 // chooseIdentity finds the identity a token is asked for, or says why there is
 // none. Without a selector it is the machine's own, or else its only one.
-func (q *request) chooseIdentity(c computer) (*principal, string) {
+func (m metadataRequest) chooseIdentity() (*principal, string) {
 	var own *principal
-	if c.systemAssigned {
-		own = q.server.machineIdentity(c)
+	if m.from.systemAssigned {
+		own = m.store.principals.ofMachine(m.server.Seed, m.server.TenantID, m.from)
 	}
 	var assigned []*principal
-	for _, id := range c.identities {
-		for _, p := range q.server.principals {
+	for _, id := range m.from.identities {
+		for _, p := range m.store.principals {
 			if strings.EqualFold(p.id, id) {
 				assigned = append(assigned, p)
 			}
@@ -180,7 +186,7 @@ func (q *request) chooseIdentity(c computer) (*principal, string) {
 		{"mi_res_id", func(p *principal) string { return p.id }},
 	}
 	for _, sel := range selectors {
-		want := q.query.Get(sel.name)
+		want := m.query.Get(sel.name)
 		if want == "" {
 			continue
 		}

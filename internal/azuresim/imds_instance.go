@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// instanceDocument answers /metadata/instance and every path below it. All
+// document answers /metadata/instance and every path below it. All
 // primitives are strings, and absent ones are empty.
-func (q *request) instanceDocument(c computer, path []string) answer {
-	var node any = c.document(q)
+func (m metadataRequest) document(path []string) answer {
+	var node any = m.from.document(m.request)
 	for _, step := range path {
 		if node = child(node, step); node == nil {
 			return metadataFailed(http.StatusNotFound, "Not found", "")
 		}
 	}
-	if !strings.EqualFold(q.query.Get("format"), "text") {
+	if !strings.EqualFold(m.query.Get("format"), "text") {
 		if text, ok := node.(string); ok { // JSON is for trees only
 			return metadataFailed(http.StatusBadRequest, "Bad request. The requested leaf "+strconv.Quote(text)+" has no JSON format: use format=text", "")
 		}
@@ -88,7 +88,7 @@ func (c computer) storage(q *request) map[string]any {
 		image[k] = c.image(k)
 	}
 	temporary := 0
-	if k := q.server.sku(c.size); k != nil {
+	if k := q.store.skus.find(c.size); k != nil {
 		temporary = k.ResourceDiskGB * 1024
 	}
 	data := []any{}
@@ -138,7 +138,7 @@ func (c computer) document(q *request) map[string]any {
 	}
 	placement, physical := "", ""
 	if c.setID != "" {
-		placement = q.server.guid("placement group", strings.ToLower(c.setID))
+		placement = guid(q.server.Seed, "placement group", strings.ToLower(c.setID))
 	}
 	if c.zone != "" {
 		physical = c.location + "-az" + c.zone
@@ -151,7 +151,7 @@ func (c computer) document(q *request) map[string]any {
 		"licenseType":                "",
 		"plan":                       map[string]any{"name": "", "product": "", "publisher": ""},
 		"publicKeys":                 c.publicKeys(),
-		"azEnvironment":              either(environments[q.cloudName()], q.cloudName()),
+		"azEnvironment":              either(environments[cloudName(q.server.CloudName)], cloudName(q.server.CloudName)),
 		"computerName":               c.computerName,
 		"evictionPolicy":             c.evictionPolicy,
 		"extendedLocation":           map[string]any{"name": "", "type": ""},
@@ -163,7 +163,7 @@ func (c computer) document(q *request) map[string]any {
 		"osType":                     "Linux",
 		"physicalZone":               physical,
 		"placementGroupId":           placement,
-		"platformFaultDomain":        strconv.Itoa(c.instance.faultDomain),
+		"platformFaultDomain":        strconv.Itoa(c.instance.placement.faultDomain),
 		"platformUpdateDomain":       "0",
 		"priority":                   c.priority,
 		"provider":                   "Microsoft.Compute",
@@ -184,13 +184,13 @@ func (c computer) document(q *request) map[string]any {
 		"vmSize":                     c.size,
 		"zone":                       c.zone,
 	}
-	prefix, known := q.server.subnetPrefix(c.instance.subnet())
+	prefix, known := q.store.generic.subnetPrefix(q.server.Loopback, c.instance.subnet())
 	if !known {
 		prefix = netip.MustParsePrefix("10.0.0.0/8")
 	}
 	network := map[string]any{"interface": []any{map[string]any{
 		"ipv4": map[string]any{
-			"ipAddress": []any{map[string]any{"privateIpAddress": c.ip, "publicIpAddress": q.server.publicAddressOf(c.instance)}},
+			"ipAddress": []any{map[string]any{"privateIpAddress": c.ip, "publicIpAddress": q.store.generic.publicAddressOf(c.instance)}},
 			"subnet":    []any{map[string]any{"address": prefix.Addr().String(), "prefix": strconv.Itoa(prefix.Bits())}},
 		},
 		"ipv6":       map[string]any{"ipAddress": []any{}},

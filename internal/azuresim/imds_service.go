@@ -13,19 +13,19 @@ var (
 	identityLimit = limit{20 * 60, 20}
 )
 
-// throttleMetadata refuses what exceeds a machine's budget, when the server
+// throttle refuses what exceeds a machine's budget, when the server
 // throttles.
-func (q *request) throttleMetadata(c computer, area string) (answer, bool) {
+func (m metadataRequest) throttle(area string) (answer, bool) {
 	l := metadataLimit
 	if area == "identity" {
 		l = identityLimit
 	} else {
 		area = "any"
 	}
-	if !q.server.Throttle {
+	if !m.server.Throttle {
 		return answer{}, true
 	}
-	if _, wait := q.server.spend("imds/"+area+"/"+c.vmID, l, q.now); wait > 0 {
+	if _, wait := m.server.buckets.spend("imds/"+area+"/"+m.from.vmID, l, m.server.Throttle, m.now); wait > 0 {
 		return metadataFailed(http.StatusTooManyRequests, "Too many requests", ""), false
 	}
 	return answer{}, true
@@ -33,13 +33,13 @@ func (q *request) throttleMetadata(c computer, area string) (answer, bool) {
 
 // loadBalancer shows the public addresses by which the machine is reached or goes out: standard ones of its interface, and of the load balancers whose
 // pools it is in. A pool of which nothing is known has an address of the block for documentation.
-func (q *request) loadBalancer(c computer) answer {
+func (m metadataRequest) loadBalancer() answer {
 	var public []string
-	for _, id := range c.instance.balancers() {
-		public = append(public, q.server.frontends(id, c.ip)...)
+	for _, id := range m.from.instance.balancers() {
+		public = append(public, m.store.generic.frontends(id, m.from.ip)...)
 	}
-	if len(c.instance.nics) > 0 {
-		own := find(q.server.opaques, text(first(dig(c.instance.nics[0].nic.model, "properties", "ipConfigurations")), "properties", "publicIPAddress", "id"))
+	if len(m.from.instance.nics) > 0 {
+		own := find(m.store.generic.list, text(first(dig(m.from.instance.nics[0].nic.model, "properties", "ipConfigurations")), "properties", "publicIPAddress", "id"))
 		if own != nil && strings.EqualFold(text(own.model, "sku", "name"), "Standard") {
 			public = append(public, own.address)
 		}
@@ -49,7 +49,7 @@ func (q *request) loadBalancer(c computer) answer {
 	}
 	addresses := []any{}
 	for _, a := range public {
-		addresses = append(addresses, map[string]any{"frontendIpAddress": a, "privateIpAddress": c.ip})
+		addresses = append(addresses, map[string]any{"frontendIpAddress": a, "privateIpAddress": m.from.ip})
 	}
 	return answer{status: http.StatusOK, body: map[string]any{"loadbalancer": map[string]any{
 		"publicIpAddresses": addresses, "inboundRules": []any{}, "outboundRules": []any{},
@@ -60,7 +60,7 @@ func (q *request) loadBalancer(c computer) answer {
 func (i *instance) balancers() (pools []string) {
 	found := map[Linked]bool{}
 	if i.uniform() {
-		follow(i.network, "", found)
+		follow(i.taken.network, "", found)
 	}
 	for _, p := range i.nics {
 		follow(p.nic.model, "", found)
@@ -75,14 +75,14 @@ func (i *instance) balancers() (pools []string) {
 }
 
 // frontends are the public addresses of the load balancer that a pool is of.
-func (s *Server) frontends(pool, private string) (all []string) {
+func (g *generic) frontends(pool, private string) (all []string) {
 	above, _ := cutLast(pool, "/backendaddresspools/")
-	balancer := find(s.opaques, above)
+	balancer := find(g.list, above)
 	if balancer == nil {
 		return []string{"203.0.113." + private[strings.LastIndexByte(private, '.')+1:]}
 	}
 	for _, f := range asList(dig(balancer.model, "properties", "frontendIPConfigurations")) {
-		if public := find(s.opaques, text(f, "properties", "publicIPAddress", "id")); public != nil {
+		if public := find(g.list, text(f, "properties", "publicIPAddress", "id")); public != nil {
 			all = append(all, public.address)
 		}
 	}
@@ -98,21 +98,21 @@ func (s *Server) AppServiceIdentity(vm, secret string) http.Handler {
 		defer s.mu.Unlock()
 		now := s.now()
 		s.sweep(now)
-		q := &request{server: s, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
+		q := &request{server: s, store: &s.store, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
 		q.route.kind = r.Method + " appservice/token"
-		c, ok := s.computer(vm, now)
+		c, ok := s.store.computer(vm, now)
 		switch {
 		case !ok:
 			panic(http.ErrAbortHandler)
 		case r.Header.Get("X-Identity-Header") != secret:
-			s.deliver(w, q, metadataFailed(http.StatusUnauthorized, "unauthorized", "The X-IDENTITY-HEADER is missing or wrong"))
+			q.deliver(w, metadataFailed(http.StatusUnauthorized, "unauthorized", "The X-IDENTITY-HEADER is missing or wrong"))
 		case q.query.Get("api-version") != "2019-08-01":
-			s.deliver(w, q, metadataFailed(http.StatusBadRequest, "invalid_request", "The api-version must be 2019-08-01"))
+			q.deliver(w, metadataFailed(http.StatusBadRequest, "invalid_request", "The api-version must be 2019-08-01"))
 		default:
 			if id := q.query.Get("principal_id"); id != "" { // its name for the object id
 				q.query.Set("object_id", id)
 			}
-			s.deliver(w, q, q.machineToken(c))
+			q.deliver(w, metadataRequest{q, c}.token())
 		}
 	})
 }

@@ -15,43 +15,67 @@ import (
 // a state to be reached.
 type instance struct {
 	resource
-	set            *scaleSet      // nil outside scale sets
-	number         int            // the instance id in a uniform scale set; in a flexible one, the count of births before it
-	model          map[string]any // a virtual machine as writers sent it, without what is computed; nil for a uniform instance
-	called         string         // its computer name; "" in a uniform scale set: the prefix and the number
-	vmID           string
-	size           string
-	traits         traits
-	zone           string
-	faultDomain    int
-	ip             string
-	version        int // of the set's model it was created from
-	etag           int
-	created        time.Time
-	neverJoins     bool
-	consoleLog     string // its serial console; "": the usual
-	extensionError string // of the extension that joins it; "": none
-	extra          bool   // of overprovisioning: no capacity, no quota
-	protection     protection
-	network        map[string]any    // of a uniform instance: the networkProfile it was made or last written with; nobody changes it
-	told           map[string]string // the set's tags as the metadata service tells them: those of the last boot or change of disks
-	nics           []*plug           // of a virtual machine; the first is the primary one
-	drives         []*drive
+	set        *scaleSet      // nil outside scale sets
+	number     int            // the instance id in a uniform scale set; in a flexible one, the count of births before it
+	model      map[string]any // a virtual machine as writers sent it, without what is computed; nil for a uniform instance
+	called     string         // its computer name; "" in a uniform scale set: the prefix and the number
+	vmID       string
+	placement  placement
+	ip         string
+	etag       int
+	created    time.Time
+	flaws      flaws
+	extra      bool // of overprovisioning: no capacity, no quota
+	protection protection
+	taken      taken
+	nics       []*plug // of a virtual machine; the first is the primary one
+	drives     []*drive
 
-	upAt      time.Time   // provisioned; zero: never
-	failAt    time.Time   // provisioning fails; zero: it does not
-	failure   errorDetail // why, when failAt is set
-	reported  bool        // that it is provisioned
-	awaited   bool        // its report decides: until it comes, failAt is when Azure gives up
-	power     power       // the last stop or start, if any
-	deathTime time.Duration
+	provisioning provisioning
+	power        power // the last stop or start, if any
+	deletion     deletion
+}
 
-	deleteAt      time.Time // the delete was accepted or, for an eviction, will start; zero: none
-	goneAt        time.Time // leaves the list; zero with deleteAt set: it never does
-	deleteFailAt  time.Time // the delete fails; zero: it does not
-	deleteFailure errorDetail
+// placement is where a machine runs, and what it takes there.
+type placement struct {
+	size        string
+	traits      traits
+	zone        string
+	faultDomain int
+}
 
-	lastWord time.Time // of a machine being deleted that may finish its work first: until then it runs
+// taken is what an instance has taken over from its scale set.
+type taken struct {
+	version int               // of the set's model it was created from
+	network map[string]any    // of a uniform one: the networkProfile it was made or last written with; nobody changes it
+	tags    map[string]string // as the metadata service tells them: those of the last boot or change of disks
+}
+
+// flaws are what faults have done to a machine.
+type flaws struct {
+	neverJoins bool
+	console    string // what its serial console has in the place of the usual; "": the usual
+	extension  string // the error of the extension that joins it; "": none
+}
+
+// provisioning is how a machine comes up.
+type provisioning struct {
+	upAt     time.Time   // it is provisioned; zero: never
+	failAt   time.Time   // it fails; zero: it does not
+	failure  errorDetail // why, when failAt is set
+	reported bool        // the machine said that it is provisioned
+	awaited  bool        // its report decides: until it comes, failAt is when Azure gives up
+}
+
+// deletion is how a machine goes.
+type deletion struct {
+	takes   time.Duration
+	at      time.Time // it was accepted or, for an eviction, will start; zero: none
+	goneAt  time.Time // the machine leaves the list; zero with at set: it never does
+	failAt  time.Time // it fails; zero: it does not
+	failure errorDetail
+
+	lastWord time.Time // of a machine that may finish its work first: until then it runs
 }
 
 // power is a change of the power state by hand.
@@ -69,9 +93,9 @@ type protection struct {
 
 // birth adds an instance whose creation starts now, and lets the faults that
 // wait for a machine strike it.
-func (s *Server) birth(ss *scaleSet, now time.Time) *instance {
+func (c compute) birth(ss *scaleSet, now time.Time) *instance {
 	number := ss.born
-	if ss.reuseIDs || s.Beliefs.UIDFollowsID {
+	if ss.reuseIDs || c.beliefs.UIDFollowsID {
 		number = 0
 		for _, i := range ss.listed(now) {
 			if i.number != number {
@@ -81,22 +105,23 @@ func (s *Server) birth(ss *scaleSet, now time.Time) *instance {
 		}
 	}
 	key := ss.id() + "#" + strconv.Itoa(ss.born) // an id may come again, the count of births does not
-	if s.Beliefs.UIDFollowsID {
+	if c.beliefs.UIDFollowsID {
 		key = ss.id() + "#" + strconv.Itoa(number)
 	}
 	ss.born++
 	i := &instance{
 		resource: resource{ss.subscription, ss.group, "", ss.location},
-		set:      ss, number: number, vmID: s.guid("vm", key), size: ss.size(), traits: ss.traits, zone: s.zoneFor(ss, now),
-		ip: s.addressIn(ss.subnet(), now), version: ss.version, etag: 1, created: now,
-		upAt: now.Add(s.bootTime(key)), deathTime: s.deleteTime(key),
+		set:      ss, number: number, vmID: guid(c.seed, "vm", key), etag: 1, created: now,
+		placement: placement{size: ss.size(), traits: ss.traits, zone: c.capacity.zoneFor(ss, now)},
+		ip:        c.network.addressIn(ss.subnet(), now), taken: taken{version: ss.version},
+		provisioning: provisioning{upAt: now.Add(c.delays.ofBoot(key))}, deletion: deletion{takes: c.delays.ofDelete(key)},
 	}
-	i.network = ss.networkProfile()
-	i.faultDomain, i.told = ss.emptiestFaultDomain(i.zone, now), ss.tags()
+	i.taken.network = ss.networkProfile()
+	i.placement.faultDomain, i.taken.tags = ss.emptiestFaultDomain(i.placement.zone, now), ss.tags()
 	if ss.flexible() {
-		s.embody(i, key)
+		c.embody(i, key)
 	}
-	s.await(i, now)
+	c.await(i, now)
 	at, _ := slices.BinarySearchFunc(ss.instances, i.number, func(i *instance, n int) int { return i.number - n })
 	ss.instances = slices.Insert(ss.instances, at, i)
 	return i
@@ -112,7 +137,7 @@ func (ss *scaleSet) networkProfile() map[string]any {
 func (ss *scaleSet) emptiest(zones []string, now time.Time) string {
 	count := map[string]int{}
 	for _, i := range ss.live(now) {
-		count[i.zone]++
+		count[i.placement.zone]++
 	}
 	best := ""
 	for _, z := range zones {
@@ -133,20 +158,20 @@ func (ss *scaleSet) emptiestFaultDomain(zone string, now time.Time) int {
 	}
 	count := make([]int, int(domains))
 	for _, i := range ss.live(now) {
-		if i.zone == zone && i.faultDomain < len(count) {
-			count[i.faultDomain]++
+		if i.placement.zone == zone && i.placement.faultDomain < len(count) {
+			count[i.placement.faultDomain]++
 		}
 	}
 	return slices.Index(count, slices.Min(count))
 }
 
-// address hands out private addresses of 10.0.0.0/8, none of them twice. Azure
+// nextAddress hands out private addresses of 10.0.0.0/8, none of them twice. Azure
 // keeps the first four of a subnet.
-func (s *Server) address() string {
-	n := s.addresses + 4
-	s.addresses++
+func (nw network) nextAddress() string {
+	n := nw.store.addresses + 4
+	nw.store.addresses++
 	network := 10
-	if s.Loopback {
+	if nw.loopback {
 		network = 127
 	}
 	return fmt.Sprintf("%d.%d.%d.%d", network, n>>16&0xff, n>>8&0xff, n&0xff)
@@ -209,14 +234,14 @@ func (i *instance) tags() map[string]string {
 }
 
 // everyInstance are all machines: those outside scale sets, then by scale set.
-func (s *Server) everyInstance() iter.Seq[*instance] {
+func (st *store) everyInstance() iter.Seq[*instance] {
 	return func(yield func(*instance) bool) {
-		for _, i := range s.machines {
+		for _, i := range st.machines {
 			if !yield(i) {
 				return
 			}
 		}
-		for _, ss := range s.sets {
+		for _, ss := range st.sets {
 			for _, i := range ss.instances {
 				if !yield(i) {
 					return

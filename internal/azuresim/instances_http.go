@@ -3,6 +3,7 @@ package azuresim
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,24 +70,24 @@ type osProfile struct {
 func (i *instance) wire(now time.Time, expand bool) instanceBody {
 	b := instanceBody{
 		ID: i.id(), Name: i.name(), Type: setKind + "/virtualMachines",
-		Location: i.set.location, Tags: i.set.tags(), InstanceID: i.instanceID(), SKU: skuBody{i.size, "Standard"},
+		Location: i.set.location, Tags: i.set.tags(), InstanceID: i.instanceID(), SKU: skuBody{i.placement.size, "Standard"},
 		ETag: i.etagText(),
 		Properties: instanceProperties{
 			VMID:                   i.vmID,
-			LatestModelApplied:     i.version == i.set.version,
+			LatestModelApplied:     i.taken.version == i.set.version,
 			ModelDefinitionApplied: "VirtualMachineScaleSet",
 			ProvisioningState:      i.provisioningState(now),
 			TimeCreated:            timestamp(i.created),
 			OSProfile:              osProfile{i.computerName()},
 			StorageProfile:         i.storageWire(dig(i.set.model, "properties", "virtualMachineProfile", "storageProfile", "imageReference")),
-			NetworkConfiguration:   map[string]any{"networkInterfaceConfigurations": append([]any{}, asList(i.network["networkInterfaceConfigurations"])...)},
+			NetworkConfiguration:   map[string]any{"networkInterfaceConfigurations": append([]any{}, asList(i.taken.network["networkInterfaceConfigurations"])...)},
 			NetworkProfile: map[string]any{"networkInterfaces": []any{
 				map[string]any{"id": i.interfaceID()},
 			}},
 		},
 	}
-	if i.zone != "" {
-		b.Zones = []string{i.zone}
+	if i.placement.zone != "" {
+		b.Zones = []string{i.placement.zone}
 	}
 	if i.protection != (protection{}) {
 		b.Properties.ProtectionPolicy = &i.protection
@@ -104,7 +105,7 @@ func (i *instance) view(now time.Time) instanceView {
 		s.Code += "/" + e.Code
 		s.Message = e.Message
 	}
-	v := instanceView{PlatformFaultDomain: i.faultDomain, ComputerName: i.computerName(), Statuses: []status{s}}
+	v := instanceView{PlatformFaultDomain: i.placement.faultDomain, ComputerName: i.computerName(), Statuses: []status{s}}
 	if p := i.powerState(now); p != "" {
 		v.Statuses = append(v.Statuses, status{Code: "PowerState/" + p, Level: "Info", DisplayStatus: "VM " + p})
 	}
@@ -139,14 +140,14 @@ func (q *request) listNames(ss *scaleSet) answer {
 }
 
 func listInstances(q *request) answer {
-	ss, p := q.scaleSet()
+	ss, p := q.store.scaleSetAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
 	if ss.flexible() {
 		return q.listNames(ss)
 	}
-	wanted, p := q.instanceFilter()
+	wanted, p := instanceFilter(q.query, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -155,15 +156,15 @@ func listInstances(q *request) answer {
 		if !wanted(i) {
 			continue
 		}
-		list = append(list, i.wire(q.now, q.expands("instanceView")))
+		list = append(list, i.wire(q.now, expands(q.query, "instanceView")))
 	}
 	return page(q, list, instanceBody.sortable)
 }
 
 // instanceFilter is what the list of instances is filtered by: one of the two
 // documented filters, or none.
-func (q *request) instanceFilter() (func(*instance) bool, *problem) {
-	filter := q.query.Get("$filter")
+func instanceFilter(query url.Values, now time.Time) (func(*instance) bool, *problem) {
+	filter := query.Get("$filter")
 	if filter == "" {
 		return func(*instance) bool { return true }, nil
 	}
@@ -172,41 +173,41 @@ func (q *request) instanceFilter() (func(*instance) bool, *problem) {
 	tight := strings.ReplaceAll(filter, " ", "")
 	switch {
 	case strings.EqualFold(tight, strings.ReplaceAll(power, " ", "")):
-		return func(i *instance) bool { return i.powerState(q.now) != "" }, nil
+		return func(i *instance) bool { return i.powerState(now) != "" }, nil
 	case strings.EqualFold(filter, latest+"true"):
-		return func(i *instance) bool { return i.version == i.set.version }, nil
+		return func(i *instance) bool { return i.taken.version == i.set.version }, nil
 	case strings.EqualFold(filter, latest+"false"):
-		return func(i *instance) bool { return i.version != i.set.version }, nil
+		return func(i *instance) bool { return i.taken.version != i.set.version }, nil
 	}
 	return nil, bad("InvalidParameter", "The filter '%s' is not supported: use %strue or false, or %s.", filter, latest, power).target("$filter")
 }
 
-func (q *request) expands(what string) bool {
-	return strings.EqualFold(q.query.Get("$expand"), what)
+func expands(query url.Values, what string) bool {
+	return strings.EqualFold(query.Get("$expand"), what)
 }
 
-// findInstance is the instance in the path.
-func (q *request) findInstance() (*instance, *problem) {
-	ss, p := q.uniformSet("virtualMachines." + q.http.Method)
+// instanceAt is the instance in the path.
+func (st *store) instanceAt(at route, method string, now time.Time) (*instance, *problem) {
+	ss, p := st.uniformSetAt(at, "virtualMachines."+method)
 	if p != nil {
 		return nil, p
 	}
-	if i := ss.instance(q.route.instance, q.now); i != nil {
+	if i := ss.instance(at.instance, now); i != nil {
 		return i, nil
 	}
-	return nil, instanceNotFound(ss, q.route.instance)
+	return nil, instanceNotFound(ss, at.instance)
 }
 
 func getInstance(q *request) answer {
-	i, p := q.findInstance()
+	i, p := q.store.instanceAt(q.route, q.http.Method, q.now)
 	if p != nil {
 		return p.answer()
 	}
-	return answer{status: http.StatusOK, body: i.wire(q.now, q.expands("instanceView"))}
+	return answer{status: http.StatusOK, body: i.wire(q.now, expands(q.query, "instanceView"))}
 }
 
 func getInstanceView(q *request) answer {
-	i, p := q.findInstance()
+	i, p := q.store.instanceAt(q.route, q.http.Method, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -216,7 +217,7 @@ func getInstanceView(q *request) answer {
 // putInstance takes the protection policy, the data disks and the pools of its
 // interfaces out of a model; the rest of an instance does not change.
 func putInstance(q *request) answer {
-	i, p := q.findInstance()
+	i, p := q.store.instanceAt(q.route, q.http.Method, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -238,25 +239,25 @@ func putInstance(q *request) answer {
 		return p.answer()
 	}
 	if disks := w.Properties.StorageProfile.DataDisks; disks != nil {
-		if p := q.server.setDataDisks(i, *disks, q.now); p != nil {
+		if p := q.server.compute().disks.set(i, *disks, q.now); p != nil {
 			return p.answer()
 		}
-		i.told = i.set.tags()
+		i.taken.tags = i.set.tags()
 	}
 	if n := w.Properties.NetworkConfiguration; n != nil && len(n.Interfaces) > 0 {
-		i.network = map[string]any{"networkInterfaceConfigurations": n.Interfaces}
+		i.taken.network = map[string]any{"networkInterfaceConfigurations": n.Interfaces}
 	}
 	if w.Properties.ProtectionPolicy != nil {
 		i.protection = *w.Properties.ProtectionPolicy
 	}
 	i.etag++
-	o := q.server.begin(i.set, q.now, operation{})
+	o := q.store.operations.begin(q.server.Seed, i.set, q.now, operation{})
 	return q.async(answer{status: http.StatusOK, body: i.wire(q.now, false)}, o)
 }
 
 // deleteInstance is the delete of one instance by its own path.
 func deleteInstance(q *request) answer {
-	ss, p := q.uniformSet("virtualMachines.DELETE")
+	ss, p := q.store.uniformSetAt(q.route, "virtualMachines.DELETE")
 	if p != nil {
 		return p.answer()
 	}
@@ -273,7 +274,7 @@ type ids struct {
 
 // postScaleSet runs an action on a scale set.
 func postScaleSet(q *request) answer {
-	ss, p := q.scaleSet()
+	ss, p := q.store.scaleSetAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -285,7 +286,7 @@ func postScaleSet(q *request) answer {
 	_, power := powerActions[verb]
 	switch {
 	case verb == "converttosingleplacementgroup":
-		return q.convert(ss)
+		return ss.convert(q.now)
 	case verb != "delete" && verb != "manualupgrade" && !power:
 		return fail(http.StatusNotFound, "InvalidResourceType", "The simulator has no action '%s' on a scale set.", verb).answer()
 	case len(w.InstanceIDs) == 0 && !power:
@@ -308,7 +309,7 @@ func postScaleSet(q *request) answer {
 
 // postInstance runs an action on one instance.
 func postInstance(q *request) answer {
-	i, p := q.findInstance()
+	i, p := q.store.instanceAt(q.route, q.http.Method, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -355,8 +356,8 @@ func (q *request) deleteByID(ss *scaleSet, ids []string) answer {
 	}
 	var o operation
 	for _, i := range chosen {
-		q.server.doom(&o, i, q.route.kind, q.now)
+		q.server.compute().doom(&o, i, q.route.kind, q.now)
 	}
 	ss.etag++
-	return q.async(answer{status: http.StatusAccepted}, q.server.begin(ss, q.now, o))
+	return q.async(answer{status: http.StatusAccepted}, q.store.operations.begin(q.server.Seed, ss, q.now, o))
 }

@@ -31,51 +31,51 @@ var vaultPatterns = []pattern{
 
 // refuse is what Azure would not write of a resource that the server otherwise
 // knows nothing about; nil: it would.
-func (q *request) refuse(model map[string]any) *problem {
+func (g *generic) refuse(at route, model map[string]any, now time.Time) *problem {
 	parent := ""
-	switch kind := q.opaqueType(); {
+	switch kind := at.opaqueType(); {
 	case strings.EqualFold(kind, vaultKind):
-		if p := q.refuseVault(model); p != nil {
+		if p := g.refuseVault(at, model, now); p != nil {
 			return p
 		}
 	case strings.EqualFold(kind, secretKind):
-		parent, _ = cutLast(q.route.scope, "/secrets/")
+		parent, _ = cutLast(at.scope, "/secrets/")
 		switch {
 		case text(model, "properties", "value") == "":
-			return bad("BadRequest", "The secret '%s' has no value.", q.route.name)
-		case q.server.removed(q.route.scope, q.now) != nil:
-			return secretIsDeleted(q.route.name)
+			return bad("BadRequest", "The secret '%s' has no value.", at.name)
+		case g.removed(at.scope, now) != nil:
+			return secretIsDeleted(at.name)
 		}
 	case strings.HasPrefix(strings.ToLower(kind), "microsoft.storage/storageaccounts/"):
-		parent, _ = cutLast(q.route.scope, "/fileservices/")
+		parent, _ = cutLast(at.scope, "/fileservices/")
 	}
-	if parent != "" && find(q.server.opaques, parent) == nil {
+	if parent != "" && find(g.list, parent) == nil {
 		return fail(http.StatusNotFound, "ParentResourceNotFound",
-			"Failed to perform 'write' on resource(s) of type '%s', because the parent resource '%s' could not be found.", q.opaqueType(), parent)
+			"Failed to perform 'write' on resource(s) of type '%s', because the parent resource '%s' could not be found.", at.opaqueType(), parent)
 	}
 	return nil
 }
 
 // refuseVault is what Azure would not write of a vault; nil: it would.
-func (q *request) refuseVault(model map[string]any) *problem {
+func (g *generic) refuseVault(at route, model map[string]any, now time.Time) *problem {
 	switch {
-	case !vaultName.MatchString(q.route.name):
-		return bad("VaultNameNotValid", "The vault name '%s' is invalid. A vault's name must be between 3-24 alphanumeric characters.", q.route.name)
+	case !vaultName.MatchString(at.name):
+		return bad("VaultNameNotValid", "The vault name '%s' is invalid. A vault's name must be between 3-24 alphanumeric characters.", at.name)
 	case isRecovery(model):
-		if q.server.removed(q.route.scope, q.now) == nil {
-			return fail(http.StatusNotFound, "DeletedVaultNotFound", "The specified deleted vault '%s' does not exist.", q.route.name)
+		if g.removed(at.scope, now) == nil {
+			return fail(http.StatusNotFound, "DeletedVaultNotFound", "The specified deleted vault '%s' does not exist.", at.name)
 		}
 		return nil
 	case text(model, "properties", "tenantId") == "" || text(model, "properties", "sku", "name") == "":
-		return bad("BadRequest", "The vault '%s' needs properties.tenantId and properties.sku.", q.route.name)
+		return bad("BadRequest", "The vault '%s' needs properties.tenantId and properties.sku.", at.name)
 	}
 	days, said := dig(model, "properties", "softDeleteRetentionInDays").(float64)
-	there := find(q.server.opaques, q.route.scope)
+	there := find(g.list, at.scope)
 	switch {
 	case said && (days < 7 || days > 90):
 		return bad("BadRequest", "The property \"softDeleteRetentionInDays\" must be between 7 and 90.")
 	case there == nil:
-		return q.vaultNameTaken()
+		return g.vaultNameTaken(at, now)
 	case said && retention(there) != time.Duration(days)*24*time.Hour:
 		return bad("BadRequest", "The property \"softDeleteRetentionInDays\" has been set already and it can't be modified.")
 	case purgeProtected(there) && dig(model, "properties", "enablePurgeProtection") == false:
@@ -85,21 +85,21 @@ func (q *request) refuseVault(model map[string]any) *problem {
 }
 
 // vaultNameTaken refuses the name of a vault that is there, or was deleted, anywhere; nil: it is free.
-func (q *request) vaultNameTaken() *problem {
-	if q.server.removed(q.route.scope, q.now) != nil {
+func (g *generic) vaultNameTaken(at route, now time.Time) *problem {
+	if g.removed(at.scope, now) != nil {
 		return fail(http.StatusConflict, "ConflictError",
 			"A vault with the same name already exists in deleted state. You need to either recover or purge existing key vault. Follow this link https://go.microsoft.com/fwlink/?linkid=2149745 for more information on soft delete.")
 	}
-	if !q.server.vaultNameFree(q.route.name, q.now) {
+	if !g.vaultNameFree(at.name, now) {
 		return fail(http.StatusConflict, "VaultAlreadyExists",
-			"The vault name '%s' is already in use. Vault names are globally unique so it is possible that the name is already taken. If you are sure that the vault name was not taken then it is possible that a vault with the same name was recently deleted but not purged after being placed in a recoverable state. For more information please follow https://go.microsoft.com/fwlink/?linkid=2147740.", q.route.name)
+			"The vault name '%s' is already in use. Vault names are globally unique so it is possible that the name is already taken. If you are sure that the vault name was not taken then it is possible that a vault with the same name was recently deleted but not purged after being placed in a recoverable state. For more information please follow https://go.microsoft.com/fwlink/?linkid=2147740.", at.name)
 	}
 	return nil
 }
 
-func (s *Server) vaultNameFree(name string, now time.Time) bool {
+func (g *generic) vaultNameFree(name string, now time.Time) bool {
 	taken := func(o *opaque) bool { return strings.EqualFold(o.kind, vaultKind) && strings.EqualFold(o.name, name) }
-	return !slices.ContainsFunc(s.opaques, taken) && !slices.ContainsFunc(s.removals, func(r *removal) bool { return taken(r.opaque) && !r.gone(now) })
+	return !slices.ContainsFunc(g.list, taken) && !slices.ContainsFunc(g.removals, func(r *removal) bool { return taken(r.opaque) && !r.gone(now) })
 }
 
 func checkVaultName(q *request) answer {
@@ -112,7 +112,7 @@ func checkVaultName(q *request) answer {
 	switch {
 	case !vaultName.MatchString(w.Name):
 		return answer{status: http.StatusOK, body: map[string]any{"nameAvailable": false, "reason": "AccountNameInvalid", "message": "The vault name '" + w.Name + "' is invalid."}}
-	case !q.server.vaultNameFree(w.Name, q.now):
+	case !q.store.generic.vaultNameFree(w.Name, q.now):
 		return answer{status: http.StatusOK, body: map[string]any{"nameAvailable": false, "reason": "AlreadyExists", "message": "The vault name '" + w.Name + "' is already in use."}}
 	}
 	return answer{status: http.StatusOK, body: map[string]any{"nameAvailable": true}}
@@ -147,8 +147,8 @@ func (r *removal) gone(now time.Time) bool { return reached(r.until, now) }
 const purgeTime = 10 * time.Second
 
 // removed finds what was deleted by its resource id; nil: nothing that can come back.
-func (s *Server) removed(id string, now time.Time) *removal {
-	for _, r := range s.removals {
+func (g *generic) removed(id string, now time.Time) *removal {
+	for _, r := range g.removals {
 		if strings.EqualFold(r.opaque.path, id) && !r.gone(now) {
 			return r
 		}
@@ -174,19 +174,19 @@ func isRecovery(model map[string]any) bool {
 }
 
 // remove takes a vault or a secret away, and keeps it for as long as its vault says.
-func (s *Server) remove(o, vault *opaque, parts []*opaque, now time.Time) *removal {
-	s.removals = slices.DeleteFunc(s.removals, func(r *removal) bool { return r.gone(now) })
+func (g *generic) remove(o, vault *opaque, parts []*opaque, now time.Time) *removal {
+	g.removals = slices.DeleteFunc(g.removals, func(r *removal) bool { return r.gone(now) })
 	r := &removal{opaque: o, parts: parts, at: now, until: now.Add(retention(vault))}
-	s.removals = append(s.removals, r)
+	g.removals = append(g.removals, r)
 	return r
 }
 
 // restore brings back what was deleted, as it was. Who might do what with it is not: roles go when what they are about is deleted.
-func (s *Server) restore(r *removal) {
+func (g *generic) restore(r *removal) {
 	for _, o := range append([]*opaque{r.opaque}, r.parts...) {
-		shelve(&s.opaques, o)
+		shelve(&g.list, o)
 	}
-	s.removals = slices.DeleteFunc(s.removals, func(other *removal) bool { return other == r })
+	g.removals = slices.DeleteFunc(g.removals, func(other *removal) bool { return other == r })
 }
 
 func (r *removal) vaultWire() map[string]any {
@@ -208,9 +208,9 @@ func (r *removal) vaultWire() map[string]any {
 }
 
 // deletedVaults are those of a subscription.
-func (q *request) deletedVaults() (all []*removal) {
-	for _, r := range q.server.removals {
-		if strings.EqualFold(r.opaque.kind, vaultKind) && within(r.opaque.path, "/subscriptions/"+q.route.subscription) && !r.gone(q.now) {
+func (g *generic) deletedVaults(at route, now time.Time) (all []*removal) {
+	for _, r := range g.removals {
+		if strings.EqualFold(r.opaque.kind, vaultKind) && within(r.opaque.path, "/subscriptions/"+at.subscription) && !r.gone(now) {
 			all = append(all, r)
 		}
 	}
@@ -219,7 +219,7 @@ func (q *request) deletedVaults() (all []*removal) {
 
 func listDeletedVaults(q *request) answer {
 	list := []map[string]any{}
-	for _, r := range q.deletedVaults() {
+	for _, r := range q.store.generic.deletedVaults(q.route, q.now) {
 		list = append(list, r.vaultWire())
 	}
 	slices.SortFunc(list, func(a, b map[string]any) int { return strings.Compare(idOf(a), idOf(b)) })
@@ -227,17 +227,17 @@ func listDeletedVaults(q *request) answer {
 }
 
 // deletedVault is the one in the path.
-func (q *request) deletedVault() (*removal, *problem) {
-	for _, r := range q.deletedVaults() {
-		if strings.EqualFold(r.opaque.name, q.route.name) && strings.EqualFold(text(r.opaque.model, "location"), q.route.location) {
+func (g *generic) deletedVault(at route, now time.Time) (*removal, *problem) {
+	for _, r := range g.deletedVaults(at, now) {
+		if strings.EqualFold(r.opaque.name, at.name) && strings.EqualFold(text(r.opaque.model, "location"), at.location) {
 			return r, nil
 		}
 	}
-	return nil, fail(http.StatusNotFound, "DeletedVaultNotFound", "The specified deleted vault '%s' does not exist.", q.route.name)
+	return nil, fail(http.StatusNotFound, "DeletedVaultNotFound", "The specified deleted vault '%s' does not exist.", at.name)
 }
 
 func getDeletedVault(q *request) answer {
-	r, p := q.deletedVault()
+	r, p := q.store.generic.deletedVault(q.route, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -246,7 +246,7 @@ func getDeletedVault(q *request) answer {
 
 // purgeVault ends a deleted vault for good. Its name is free when the operation has ended.
 func purgeVault(q *request) answer {
-	r, p := q.deletedVault()
+	r, p := q.store.generic.deletedVault(q.route, q.now)
 	switch {
 	case p != nil:
 		return p.answer()
@@ -254,10 +254,10 @@ func purgeVault(q *request) answer {
 		return fail(http.StatusMethodNotAllowed, "MethodNotAllowed", "Operation 'DeletedVaultPurge' is not allowed.").answer()
 	}
 	r.until = q.now.Add(purgeTime)
-	for _, part := range q.server.removals { // secrets that were deleted before it
+	for _, part := range q.store.generic.removals { // secrets that were deleted before it
 		if within(part.opaque.path, r.opaque.path) {
 			part.until = r.until
 		}
 	}
-	return q.async(answer{status: http.StatusAccepted}, q.server.launch(vaultKind, q.route.location, q.now, operation{single: true, until: r.until}))
+	return q.async(answer{status: http.StatusAccepted}, q.store.operations.launch(q.server.Seed, vaultKind, q.route.location, q.now, operation{single: true, until: r.until}))
 }

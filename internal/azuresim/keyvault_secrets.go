@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A vault's own address, where secrets are read, written, deleted, recovered and purged by whom a role with data actions allows it. Source: Key Vault's
@@ -71,7 +72,7 @@ func secretIsDeleted(name string) *problem {
 
 func (v vaultRequest) deal(name, path string) answer {
 	s := v.server
-	at := slices.IndexFunc(s.opaques, func(o *opaque) bool { return strings.EqualFold(o.kind, vaultKind) && strings.EqualFold(o.name, name) })
+	at := slices.IndexFunc(s.store.generic.list, func(o *opaque) bool { return strings.EqualFold(o.kind, vaultKind) && strings.EqualFold(o.name, name) })
 	which := slices.IndexFunc(deals, func(d deal) bool { return d.method == v.http.Method && d.path == path })
 	switch {
 	case at < 0:
@@ -79,11 +80,11 @@ func (v vaultRequest) deal(name, path string) answer {
 	case which < 0:
 		return vaultError(http.StatusMethodNotAllowed, "BadParameter", "The simulator's vaults hold secrets without former versions, and nothing else.")
 	}
-	v.vault = s.opaques[at]
+	v.vault = s.store.generic.list[at]
 	token, _ := strings.CutPrefix(v.http.Header.Get("Authorization"), "Bearer ")
-	c, ours := s.verify(token)
+	c, ours := s.verified.read(token, s.Seed)
 	if ours {
-		v.principal = s.byClientID(c.AppID)
+		v.principal = s.store.principals.byClientID(c.AppID)
 	}
 	if v.principal == nil || !strings.EqualFold(strings.TrimRight(c.Audience, "/"), "https://"+vaultHost[1:]) || v.now.Unix() >= c.Expires {
 		a := vaultError(http.StatusUnauthorized, "Unauthorized", "AKV10000: Request is missing a Bearer or PoP token.")
@@ -93,7 +94,7 @@ func (v vaultRequest) deal(name, path string) answer {
 	if deals[which].action == "delete" {
 		action = "Microsoft.KeyVault/vaults/secrets/delete"
 	}
-	if !s.allowsData(v.principal, action, v.vault.path, v.request) {
+	if !s.store.rights.allowsData(s.RoleDelay, v.principal, action, v.vault.path, v.now) {
 		return vaultError(http.StatusForbidden, "Forbidden",
 			"Caller is not authorized to perform action on resource. Action: '%s'. Resource: '%s'. Assignment: (not found).", action, v.secretPath())
 	}
@@ -121,13 +122,13 @@ func (v vaultRequest) whole(o *opaque) answer {
 	b := v.bundle(o)
 	value := text(o.model, "properties", "value")
 	b["value"] = value
-	b["id"] = v.secretID(o) + "/" + strings.ReplaceAll(v.server.guid("secret", o.path, value), "-", "")
+	b["id"] = v.secretID(o) + "/" + strings.ReplaceAll(guid(v.server.Seed, "secret", o.path, value), "-", "")
 	return answer{status: http.StatusOK, body: b}
 }
 
 func (v vaultRequest) listSecrets() answer {
 	list := []map[string]any{}
-	for _, o := range v.server.opaques {
+	for _, o := range v.store.generic.list {
 		if strings.EqualFold(o.kind, secretKind) && within(o.path, v.vault.path) {
 			list = append(list, v.bundle(o))
 		}
@@ -136,7 +137,7 @@ func (v vaultRequest) listSecrets() answer {
 }
 
 func (v vaultRequest) readSecret() answer {
-	secret := find(v.server.opaques, v.secretPath())
+	secret := find(v.store.generic.list, v.secretPath())
 	if secret == nil {
 		return secretNotFound(v.name)
 	}
@@ -154,25 +155,25 @@ func (v vaultRequest) setSecret() answer {
 	switch {
 	case w.Value == "":
 		return vaultError(http.StatusBadRequest, "BadParameter", "The secret has no value.")
-	case v.server.removed(v.secretPath(), v.now) != nil:
+	case v.store.generic.removed(v.secretPath(), v.now) != nil:
 		return secretIsDeleted(v.name).answer()
 	}
-	o := find(v.server.opaques, v.secretPath())
+	o := find(v.store.generic.list, v.secretPath())
 	if o == nil {
 		o = &opaque{path: v.secretPath(), kind: secretKind, name: v.name, created: v.now}
-		shelve(&v.server.opaques, o)
+		shelve(&v.store.generic.list, o)
 	}
 	o.model = map[string]any{"properties": map[string]any{"value": w.Value, "contentType": w.ContentType}}
 	return v.whole(o)
 }
 
 func (v vaultRequest) deleteSecret() answer {
-	o := find(v.server.opaques, v.secretPath())
+	o := find(v.store.generic.list, v.secretPath())
 	if o == nil {
 		return secretNotFound(v.name)
 	}
-	v.server.opaques = slices.DeleteFunc(v.server.opaques, func(other *opaque) bool { return other == o })
-	return answer{status: http.StatusOK, body: v.deleted(v.server.remove(o, v.vault, nil, v.now))}
+	v.store.generic.list = slices.DeleteFunc(v.store.generic.list, func(other *opaque) bool { return other == o })
+	return answer{status: http.StatusOK, body: v.deleted(v.store.generic.remove(o, v.vault, nil, v.now))}
 }
 
 // deleted is a deleted secret as a read shows it.
@@ -185,7 +186,7 @@ func (v vaultRequest) deleted(r *removal) map[string]any {
 
 func (v vaultRequest) listDeletedSecrets() answer {
 	list := []map[string]any{}
-	for _, r := range v.server.removals {
+	for _, r := range v.store.generic.removals {
 		if strings.EqualFold(r.opaque.kind, secretKind) && within(r.opaque.path, v.vault.path) && !r.gone(v.now) {
 			list = append(list, v.deleted(r))
 		}
@@ -195,7 +196,7 @@ func (v vaultRequest) listDeletedSecrets() answer {
 }
 
 func (v vaultRequest) readDeletedSecret() answer {
-	r := v.server.removed(v.secretPath(), v.now)
+	r := v.store.generic.removed(v.secretPath(), v.now)
 	if r == nil {
 		return secretNotFound(v.name)
 	}
@@ -203,16 +204,16 @@ func (v vaultRequest) readDeletedSecret() answer {
 }
 
 func (v vaultRequest) recoverSecret() answer {
-	r := v.server.removed(v.secretPath(), v.now)
+	r := v.store.generic.removed(v.secretPath(), v.now)
 	if r == nil {
 		return secretNotFound(v.name)
 	}
-	v.server.restore(r)
+	v.store.generic.restore(r)
 	return answer{status: http.StatusOK, body: v.bundle(r.opaque)}
 }
 
 func (v vaultRequest) purgeSecret() answer {
-	r := v.server.removed(v.secretPath(), v.now)
+	r := v.store.generic.removed(v.secretPath(), v.now)
 	switch {
 	case r == nil:
 		return secretNotFound(v.name)
@@ -225,8 +226,8 @@ func (v vaultRequest) purgeSecret() answer {
 
 // allowsData reports whether a role that acts at a scope, or above it, has a data
 // action. No principal has one without a role.
-func (s *Server) allowsData(p *principal, action, scope string, q *request) bool {
-	return slices.ContainsFunc(s.rolesOf(p, scope, q.now), func(a *assignment) bool {
+func (rs *rights) allowsData(delay time.Duration, p *principal, action, scope string, now time.Time) bool {
+	return slices.ContainsFunc(rs.rolesOf(delay, p, scope, now), func(a *assignment) bool {
 		return slices.ContainsFunc(a.role.DataActions, func(pattern string) bool { return wildcard(pattern, action) })
 	})
 }

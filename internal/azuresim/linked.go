@@ -28,13 +28,13 @@ func (q *request) links() []Linked {
 	}
 	found := map[Linked]bool{}
 	follow(body, "", found)
-	switch i, _ := q.virtualMachine(); {
+	switch i, _ := q.store.machineAt(q.route, q.now); {
 	case q.route.name != "":
 		if i != nil && strings.HasPrefix(q.route.kind, q.http.Method+" "+machinesType) {
 			follow(i.machineWire(q.now, false), "", found)
 		}
 	case q.route.set != "":
-		if ss, p := q.scaleSet(); p == nil {
+		if ss, p := q.store.scaleSetAt(q.route); p == nil {
 			follow(merge(ss.model, body), "", found)
 		}
 	}

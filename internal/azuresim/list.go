@@ -36,9 +36,11 @@ func page[T any](q *request, all []T, key func(T) string) answer {
 		}
 		all = all[:len(all)-n]
 	}
-	size, seen := q.server.pageSize(), 0
-	if f.PageSize > 0 {
-		size = f.PageSize
+	size, seen := 200, 0
+	for _, given := range []int{q.server.PageSize, f.PageSize} {
+		if given > 0 {
+			size = given
+		}
 	}
 	if token := q.query.Get("$skiptoken"); token != "" {
 		after, err := base64.RawURLEncoding.DecodeString(token)

@@ -32,7 +32,7 @@ func (s *Server) Lock(name, scope string, level LockLevel) error {
 		return fmt.Errorf("lock %q with %q: a name, a resource id and CanNotDelete or ReadOnly are required", scope, level)
 	}
 	s.remember(s.now())
-	s.putLock(&lock{name: name, scope: scope, level: level})
+	s.store.rights.putLock(&lock{name: name, scope: scope, level: level})
 	return nil
 }
 
@@ -41,32 +41,32 @@ func (s *Server) Unlock(name, scope string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remember(s.now())
-	if !s.removeLock(name, scope) {
+	if !s.store.rights.removeLock(name, scope) {
 		return fmt.Errorf("unlock %q: it has no lock %q", scope, name)
 	}
 	return nil
 }
 
-func (s *Server) findLock(name, scope string) int {
-	return slices.IndexFunc(s.rights.locks, func(l *lock) bool {
+func (rs *rights) findLock(name, scope string) int {
+	return slices.IndexFunc(rs.locks, func(l *lock) bool {
 		return strings.EqualFold(l.name, name) && strings.EqualFold(l.scope, scope)
 	})
 }
 
 // putLock reports whether the lock is new.
-func (s *Server) putLock(l *lock) bool {
-	if n := s.findLock(l.name, l.scope); n >= 0 {
-		s.rights.locks[n] = l
+func (rs *rights) putLock(l *lock) bool {
+	if n := rs.findLock(l.name, l.scope); n >= 0 {
+		rs.locks[n] = l
 		return false
 	}
-	s.rights.locks = append(s.rights.locks, l)
+	rs.locks = append(rs.locks, l)
 	return true
 }
 
-func (s *Server) removeLock(name, scope string) bool {
-	n := s.findLock(name, scope)
+func (rs *rights) removeLock(name, scope string) bool {
+	n := rs.findLock(name, scope)
 	if n >= 0 {
-		s.rights.locks = slices.Delete(s.rights.locks, n, n+1)
+		rs.locks = slices.Delete(rs.locks, n, n+1)
 	}
 	return n >= 0
 }
@@ -84,7 +84,7 @@ func (q *request) checkLocks() *problem {
 		return nil
 	}
 	var locked []string
-	for _, l := range q.server.rights.locks {
+	for _, l := range q.store.rights.locks {
 		above := within(q.route.scope, l.scope)
 		below := operation == "delete" && within(l.scope, q.route.scope)
 		if (above || below) && (l.level == ReadOnly || operation == "delete") {

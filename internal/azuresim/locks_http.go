@@ -16,7 +16,7 @@ func (l *lock) wire() map[string]any {
 // listLocks shows the locks at the scope, above it and below it.
 func listLocks(q *request) answer {
 	list := []map[string]any{}
-	for _, l := range q.server.rights.locks {
+	for _, l := range q.store.rights.locks {
 		if within(l.scope, q.route.scope) || within(q.route.scope, l.scope) {
 			list = append(list, l.wire())
 		}
@@ -26,11 +26,11 @@ func listLocks(q *request) answer {
 }
 
 func getLock(q *request) answer {
-	n := q.server.findLock(q.route.name, q.route.scope)
+	n := q.store.rights.findLock(q.route.name, q.route.scope)
 	if n < 0 {
 		return fail(http.StatusNotFound, "LockNotFound", "The lock '%s' could not be found.", q.route.name).answer()
 	}
-	return answer{status: http.StatusOK, body: q.server.rights.locks[n].wire()}
+	return answer{status: http.StatusOK, body: q.store.rights.locks[n].wire()}
 }
 
 func putLock(q *request) answer {
@@ -48,7 +48,7 @@ func putLock(q *request) answer {
 	}
 	l := &lock{name: q.route.name, scope: q.route.scope, level: w.Properties.Level, notes: w.Properties.Notes}
 	a := answer{status: http.StatusOK}
-	if q.server.putLock(l) {
+	if q.store.rights.putLock(l) {
 		a.status = http.StatusCreated
 	}
 	a.body = l.wire()
@@ -56,7 +56,7 @@ func putLock(q *request) answer {
 }
 
 func deleteLock(q *request) answer {
-	if !q.server.removeLock(q.route.name, q.route.scope) {
+	if !q.store.rights.removeLock(q.route.name, q.route.scope) {
 		return answer{status: http.StatusNoContent}
 	}
 	return answer{status: http.StatusOK}

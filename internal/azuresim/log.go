@@ -43,9 +43,11 @@ type Request struct {
 // keptRequests bounds the log; counters are not bounded by it.
 const keptRequests = 10_000
 
+// requestLog is what was answered.
 type requestLog struct {
-	kept   []Request
-	counts map[string]int
+	kept     []Request // the latest, oldest first
+	counts   map[string]int
+	answered uint64 // numbers the generated request ids
 }
 
 func (l *requestLog) add(r Request) {
@@ -97,10 +99,10 @@ func (q *request) record(a answer, id string) Request {
 		IfMatch: q.http.Header.Get("If-Match"),
 	}
 	if r.IfMatch != "" && r.Status >= 400 && !q.fault.Applied {
-		ss, p := q.scaleSet()
+		ss, p := q.store.scaleSetAt(q.route)
 		r.Outdated = p == nil && q.checkETag(ss.etagText()) != nil
 	}
-	r.Capacity, r.InstanceIDs = q.asked()
+	r.Capacity, r.InstanceIDs = asked(q.makes, q.route, q.body)
 	r.Tags, r.User = q.tags, q.user
 	r.Held = q.fault.Delay
 	if f := q.fault; a.status < 300 && !f.Hang && !f.LoseRequest && !f.LoseAnswer && !f.Truncate {
@@ -135,15 +137,15 @@ func (q *request) record(a answer, id string) Request {
 // a resource group, since no list but its own tells of a uniform one's.
 func (q *request) lists() (sets []string) {
 	switch {
-	case q.route.kind == "LIST "+vmsType, q.route.kind == "LIST "+machinesType && q.setFilter() != "":
+	case q.route.kind == "LIST "+vmsType, q.route.kind == "LIST "+machinesType && setFilter(q.query) != "":
 		return []string{strings.ToLower(q.route.set)}
 	case q.route.kind == "LIST "+machinesType:
-		for _, ss := range q.server.sets {
+		for _, ss := range q.store.sets {
 			if ss.flexible() && strings.EqualFold(ss.subscription, q.route.subscription) && (q.route.group == "" || strings.EqualFold(ss.group, q.route.group)) {
 				sets = append(sets, strings.ToLower(ss.name))
 			}
 		}
-		sets = append(sets, q.pools()...)
+		sets = append(sets, q.server.pools.in(q.route, q.store.machines)...)
 	}
 	return sets
 }
@@ -193,15 +195,15 @@ func fieldsOf(body []byte) []string {
 }
 
 // asked is what a request asks for, whether or not it is granted.
-func (q *request) asked() (capacity *int64, instances []string) {
-	if q.makes != nil {
-		return new(int64(q.makes.capacity)), q.makes.machines
+func asked(makes *making, r route, sent []byte) (capacity *int64, instances []string) {
+	if makes != nil {
+		return new(int64(makes.capacity)), makes.machines
 	}
-	if q.route.instance != "" {
-		return nil, []string{q.route.instance}
+	if r.instance != "" {
+		return nil, []string{r.instance}
 	}
-	if _, resource, _ := strings.Cut(q.route.kind, " "); q.route.name != "" && strings.HasPrefix(resource, machinesType) {
-		return nil, []string{q.route.name}
+	if _, resource, _ := strings.Cut(r.kind, " "); r.name != "" && strings.HasPrefix(resource, machinesType) {
+		return nil, []string{r.name}
 	}
 	var body struct {
 		SKU struct {
@@ -209,7 +211,7 @@ func (q *request) asked() (capacity *int64, instances []string) {
 		} `json:"sku"`
 		InstanceIDs []string `json:"instanceIds"`
 	}
-	if q.route.set == "" || json.Unmarshal(q.body, &body) != nil {
+	if r.set == "" || json.Unmarshal(sent, &body) != nil {
 		return nil, nil
 	}
 	return body.SKU.Capacity, body.InstanceIDs

@@ -41,9 +41,9 @@ func (s *Server) AddMachine(d Machine) error {
 	r := resource{d.Subscription, d.ResourceGroup, d.Name, d.Location}
 	s.remember(now)
 	i := &instance{
-		resource: r, model: map[string]any{}, called: either(d.ComputerName, d.Name), vmID: s.guid("vm", r.path(machineKind)),
-		size: d.Size, traits: traits{d.VCPUs, d.Family, d.MaxDataDisks}, zone: d.Zone, etag: 1,
-		created: now, upAt: now, deathTime: s.deleteTime(r.path(machineKind)),
+		resource: r, model: map[string]any{}, called: either(d.ComputerName, d.Name), vmID: guid(s.Seed, "vm", r.path(machineKind)),
+		placement: placement{size: d.Size, traits: traits{d.VCPUs, d.Family, d.MaxDataDisks}, zone: d.Zone}, etag: 1,
+		created: now, provisioning: provisioning{upAt: now}, deletion: deletion{takes: s.compute().delays.ofDelete(r.path(machineKind))},
 	}
 	properties := map[string]any{"osProfile": map[string]any{"adminUsername": "azureuser"}}
 	if d.Priority != "" {
@@ -53,12 +53,12 @@ func (s *Server) AddMachine(d Machine) error {
 		properties["evictionPolicy"] = either(d.EvictionPolicy, "Deallocate")
 	}
 	if d.AvailabilitySet != "" {
-		a := find(s.available, resource{d.Subscription, d.ResourceGroup, d.AvailabilitySet, d.Location}.path(availabilityKind))
+		a := find(s.store.available, resource{d.Subscription, d.ResourceGroup, d.AvailabilitySet, d.Location}.path(availabilityKind))
 		if a == nil {
 			return fmt.Errorf("add machine %q: there is no availability set %q", d.Name, d.AvailabilitySet)
 		}
 		fault, _ := a.domains()
-		i.faultDomain = len(s.availableIn(a, now)) % fault
+		i.placement.faultDomain = len(s.store.availableIn(a, now)) % fault
 		properties["availabilitySet"] = map[string]any{"id": a.id()}
 	}
 	if len(d.Tags) > 0 {
@@ -67,13 +67,13 @@ func (s *Server) AddMachine(d Machine) error {
 	if identity := identityModel(d.SystemAssigned, d.Identities); identity != nil {
 		i.model["identity"] = identity
 	}
-	if s.virtualMachine(i.id(), now) != nil {
+	if s.store.virtualMachine(i.id(), now) != nil {
 		return fmt.Errorf("add machine %q: it exists already", i.id())
 	}
-	shelve(&s.machines, i)
-	i.ip = s.addressIn(d.Subnet, now)
-	s.plugNew(i, d.Name+"VMNic", d.Subnet, "Detach")
-	s.addOSDisk(i, diskWrite{}, now)
+	shelve(&s.store.machines, i)
+	i.ip = s.compute().network.addressIn(d.Subnet, now)
+	s.compute().network.plugNew(i, d.Name+"VMNic", d.Subnet, "Detach")
+	s.compute().disks.addOS(i, diskWrite{}, now)
 	return nil
 }
 
@@ -107,7 +107,7 @@ func (s *Server) Machines() []MachineState {
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
-	return slices.Clone(s.machinesAt(now))
+	return slices.Clone(s.still(now).list(&s.store, now))
 }
 
 // MachinesSince is what [Server.Machines] answers, and a number for it; nil when nothing can have changed since the look whose number is
@@ -120,30 +120,21 @@ func (s *Server) MachinesSince(look int) (all []MachineState, number int) {
 	if number = s.still(now).serial; number == look {
 		return nil, number
 	}
-	return slices.Clone(s.machinesAt(now)), number
+	return slices.Clone(s.still(now).list(&s.store, now)), number
 }
 
-// machinesAt is what is kept of all machines: nobody changes it.
-func (s *Server) machinesAt(now time.Time) []MachineState {
-	kept := s.still(now)
-	if kept.machines == nil {
-		kept.machines = s.lookAtMachines(now)
-	}
-	return kept.machines
-}
-
-func (s *Server) lookAtMachines(now time.Time) []MachineState {
+func (st *store) lookAtMachines(now time.Time) []MachineState {
 	var all []MachineState
-	for i := range s.everyInstance() {
+	for i := range st.everyInstance() {
 		if i.gone(now) {
 			continue
 		}
 		state := MachineState{
 			ID: i.id(), ScaleSet: i.groupName(), Name: i.name(), ComputerName: i.computerName(),
-			VMID: i.vmID, Size: i.size, Location: i.location, Zone: i.zone, Spot: i.spot(), PrivateIP: i.ip,
+			VMID: i.vmID, Size: i.placement.size, Location: i.location, Zone: i.placement.zone, Spot: i.spot(), PrivateIP: i.ip,
 			TimeCreated:       i.created,
 			ProvisioningState: i.provisioningState(now), PowerState: i.powerState(now), BootedAt: i.bootedAt(now),
-			NeverJoins: i.neverJoins,
+			NeverJoins: i.flaws.neverJoins,
 			Protected:  i.protection != (protection{}),
 		}
 		if state.ScaleSet != "" {
@@ -173,22 +164,22 @@ type computer struct {
 
 // computer finds a machine by resource id or name; false when there is none, or
 // several.
-func (s *Server) computer(ref string, now time.Time) (computer, bool) {
-	i := s.findInstance(ref, now)
+func (st *store) computer(ref string, now time.Time) (computer, bool) {
+	i := st.findInstance(ref, now)
 	if i == nil {
 		return computer{}, false
 	}
 	c := computer{
 		id: i.id(), name: i.name(), vmID: i.vmID, computerName: i.computerName(),
 		subscription: i.subscription, group: i.group, location: i.location,
-		size: i.size, zone: i.zone, ip: i.ip, set: i.setName(), tags: i.tags(), instance: i,
+		size: i.placement.size, zone: i.placement.zone, ip: i.ip, set: i.setName(), tags: i.tags(), instance: i,
 	}
 	identity := i.model["identity"]
 	if i.set != nil {
 		c.setID = i.set.id()
 	}
 	if i.uniform() {
-		identity, c.tags = i.set.model["identity"], i.told
+		identity, c.tags = i.set.model["identity"], i.taken.tags
 	}
 	c.systemAssigned, c.identities = identities(identity)
 	if i.spot() {
@@ -199,10 +190,10 @@ func (s *Server) computer(ref string, now time.Time) (computer, bool) {
 
 // findInstance finds a machine by resource id, or by name when only one bears it;
 // nil otherwise.
-func (s *Server) findInstance(ref string, now time.Time) *instance {
+func (st *store) findInstance(ref string, now time.Time) *instance {
 	var found *instance
 	several := false
-	for i := range s.everyInstance() {
+	for i := range st.everyInstance() {
 		switch {
 		case i.gone(now):
 		case strings.EqualFold(i.id(), ref):

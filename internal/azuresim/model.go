@@ -46,7 +46,7 @@ func (ss *scaleSet) subnet() string {
 func (ss *scaleSet) live(now time.Time) []*instance {
 	var live []*instance
 	for _, i := range ss.instances {
-		if !i.gone(now) && !i.deleting(now) && !i.extra {
+		if !i.gone(now) && !i.deletion.underWay(now) && !i.extra {
 			live = append(live, i)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 )
 
 // The network around machines: load balancers, public addresses, security groups, route tables, networks and gateways. They are kept as they were
@@ -79,11 +80,11 @@ type part struct {
 	name string
 }
 
-// part finds the resource that the path's is a part of; false: that is not there, or the path names no part.
-func (q *request) part() (part, bool) {
-	above, name := cutLast(q.route.scope, "/")
+// partAt finds the resource that the path's is a part of; false: that is not there, or the path names no part.
+func (g *generic) partAt(r route) (part, bool) {
+	above, name := cutLast(r.scope, "/")
 	above, list := cutLast(above, "/")
-	of := find(q.server.opaques, above)
+	of := find(g.list, above)
 	if of == nil {
 		return part{}, false
 	}
@@ -127,7 +128,7 @@ func (p part) set(items []any) {
 
 // wire is the part as a read shows it; nil: it is not there.
 func (p part) wire(q *request) map[string]any {
-	for _, item := range asList(dig(q.show(p.of), "properties", p.list)) {
+	for _, item := range asList(dig(q.store.show(p.of, q.now), "properties", p.list)) {
 		if strings.EqualFold(text(item, "name"), p.name) {
 			return asMap(item)
 		}
@@ -151,13 +152,13 @@ func (q *request) putPart(p part, model map[string]any) answer {
 	return q.written(answer{status: status, body: p.wire(q)}, p.of)
 }
 
-func (q *request) deletePart(p part) answer {
+func (st *store) deletePart(r route, p part, now time.Time) answer {
 	at := p.index()
 	if at < 0 {
 		return answer{status: http.StatusNoContent}
 	}
-	if user := q.server.user(q.route.scope, q); user != "" && p.list == "subnets" {
-		return subnetInUse(q.route.scope, user).answer()
+	if user := st.user(r.scope, now); user != "" && p.list == "subnets" {
+		return subnetInUse(r.scope, user).answer()
 	}
 	p.set(slices.Delete(slices.Clone(p.items()), at, at+1))
 	return answer{status: http.StatusOK}
@@ -166,12 +167,12 @@ func (q *request) deletePart(p part) answer {
 // listParts lists the parts of a resource.
 func listParts(q *request) answer {
 	above, list := cutLast(q.http.URL.Path, "/")
-	of := find(q.server.opaques, above)
+	of := find(q.store.generic.list, above)
 	if of == nil {
 		return fail(http.StatusNotFound, "ResourceNotFound", "The Resource '%s' was not found.", above).answer()
 	}
 	items := []map[string]any{}
-	for name, v := range asMap(q.show(of)["properties"]) {
+	for name, v := range asMap(q.store.show(of, q.now)["properties"]) {
 		if strings.EqualFold(name, list) {
 			for _, item := range asList(v) {
 				items = append(items, asMap(item))
@@ -186,12 +187,12 @@ func (q *request) refuseNetwork(kind, id string, model map[string]any) *problem 
 	if _, known := networkKinds[strings.ToLower(kind)]; !known {
 		return nil
 	}
-	if there := find(q.server.opaques, id); there != nil {
+	if there := find(q.store.generic.list, id); there != nil {
 		if p := q.checkETag(there.etag()); p != nil && strings.EqualFold(q.route.scope, id) {
 			return p
 		}
 	}
-	refusal := q.refuseRanges(kind, id, model)
+	refusal := q.store.refuseRanges(kind, id, model, q.now)
 	each := func(key, wanted string) {
 		lower := strings.ToLower(wanted)
 		switch {
@@ -203,7 +204,7 @@ func (q *request) refuseNetwork(kind, id string, model map[string]any) *problem 
 				refusal = missingReference(wanted, id)
 			}
 		case strings.EqualFold(key, "publicIPAddress") || strings.EqualFold(key, "publicIpAddresses"):
-			refusal = q.takePublicAddress(wanted, id)
+			refusal = q.store.takePublicAddress(wanted, id, q.now)
 		}
 	}
 	eachReference(model["properties"], "", each)
@@ -212,12 +213,12 @@ func (q *request) refuseNetwork(kind, id string, model map[string]any) *problem 
 
 // refuseRanges is what Azure would not write of a network's ranges: a subnet outside of it (MicrosoftDocs/azure-docs, pull request 123869),
 // and another range of a subnet that is used (hashicorp/terraform-provider-azurerm, issue 11211).
-func (q *request) refuseRanges(kind, id string, model map[string]any) *problem {
+func (st *store) refuseRanges(kind, id string, model map[string]any, now time.Time) *problem {
 	if !strings.EqualFold(kind, "Microsoft.Network/virtualNetworks") {
 		return nil
 	}
 	there := map[string][]string{}
-	if o := find(q.server.opaques, id); o != nil {
+	if o := find(st.generic.list, id); o != nil {
 		for _, item := range asList(dig(o.model, "properties", "subnets")) {
 			there[strings.ToLower(text(item, "name"))] = subnetPrefixes(item)
 		}
@@ -232,7 +233,7 @@ func (q *request) refuseRanges(kind, id string, model map[string]any) *problem {
 			}
 		}
 		for _, p := range there[strings.ToLower(name)] {
-			if !slices.Contains(prefixes, p) && q.server.user(id+"/subnets/"+name, q) != "" {
+			if !slices.Contains(prefixes, p) && st.user(id+"/subnets/"+name, now) != "" {
 				return bad("InUsePrefixCannotBeDeleted", "IpPrefix %s on Subnet %s has active allocations and cannot be deleted.", p, name)
 			}
 		}
@@ -266,11 +267,11 @@ func partName(kind, list string) string {
 }
 
 // takePublicAddress refuses a public address that is not there, or that another resource has.
-func (q *request) takePublicAddress(wanted, by string) *problem {
-	if find(q.server.opaques, wanted) == nil {
+func (st *store) takePublicAddress(wanted, by string, now time.Time) *problem {
+	if find(st.generic.list, wanted) == nil {
 		return missingReference(wanted, by)
 	}
-	if user := q.server.user(wanted, q); user != "" && !within(user, by) {
+	if user := st.user(wanted, now); user != "" && !within(user, by) {
 		return bad("PublicIPAddressInUse", "Resource %s is referencing public IP address %s that is already allocated to resource %s.", by, wanted, user)
 	}
 	return nil
@@ -295,7 +296,7 @@ func eachReference(v any, key string, each func(key, id string)) {
 
 // user is what uses a resource of the network: the interface configuration, machine, or other resource of the network that refers to it; "" for
 // none. A scale set uses what its machines do, and the load balancers of its model.
-func (s *Server) user(id string, q *request) (found string) {
+func (st *store) user(id string, now time.Time) (found string) {
 	uses := func(model any, by string) {
 		eachReference(model, "", func(_, wanted string) {
 			if found == "" && (strings.EqualFold(wanted, id) || within(wanted, id)) {
@@ -303,7 +304,7 @@ func (s *Server) user(id string, q *request) (found string) {
 			}
 		})
 	}
-	for _, n := range s.interfaces {
+	for _, n := range st.interfaces {
 		uses(dig(n.model, "properties", "networkSecurityGroup"), n.id())
 		for _, c := range n.configurations() {
 			if !strings.Contains(strings.ToLower(id), "/loadbalancers/") { // those let go of interfaces
@@ -311,13 +312,13 @@ func (s *Server) user(id string, q *request) (found string) {
 			}
 		}
 	}
-	for _, ss := range s.sets {
+	for _, ss := range st.sets {
 		profile := dig(ss.model, "properties", "virtualMachineProfile", "networkProfile")
-		if balancer := strings.Contains(strings.ToLower(id), "/loadbalancers/"); balancer || len(ss.live(q.now)) > 0 {
+		if balancer := strings.Contains(strings.ToLower(id), "/loadbalancers/"); balancer || len(ss.live(now)) > 0 {
 			uses(profile, ss.id())
 		}
 	}
-	for _, o := range s.opaques {
+	for _, o := range st.generic.list {
 		if strings.EqualFold(o.path, id) || within(id, o.path) || !strings.HasPrefix(strings.ToLower(o.kind), "microsoft.network/") {
 			continue
 		}
@@ -332,7 +333,7 @@ func (s *Server) user(id string, q *request) (found string) {
 }
 
 // show is a resource as a read shows it, with what follows from others.
-func (q *request) show(o *opaque) map[string]any {
+func (st *store) show(o *opaque, now time.Time) map[string]any {
 	out := o.wire()
 	kind, known := networkKinds[strings.ToLower(o.kind)]
 	if !known {
@@ -358,7 +359,7 @@ func (q *request) show(o *opaque) map[string]any {
 	}
 	switch strings.ToLower(o.kind) {
 	case "microsoft.network/publicipaddresses":
-		if user := q.server.user(o.path, q); user != "" {
+		if user := st.user(o.path, now); user != "" {
 			key := "ipConfiguration"
 			if strings.Contains(strings.ToLower(user), "/natgateways/") {
 				key = "natGateway"
@@ -366,14 +367,14 @@ func (q *request) show(o *opaque) map[string]any {
 			properties[key] = map[string]any{"id": user}
 		}
 	case "microsoft.network/loadbalancers":
-		q.showRules(properties)
-		q.showMembers(properties)
+		showRules(properties)
+		st.showMembers(properties, now)
 	}
 	return out
 }
 
 // showRules names at frontends, pools and probes of a load balancer the rules that refer to them.
-func (q *request) showRules(properties map[string]any) {
+func showRules(properties map[string]any) {
 	for _, rules := range []string{"loadBalancingRules", "outboundRules"} {
 		for _, rule := range asList(properties[rules]) {
 			eachReference(asMap(rule)["properties"], "", func(_, wanted string) {
@@ -391,21 +392,21 @@ func (q *request) showRules(properties map[string]any) {
 }
 
 // showMembers names the configurations of interfaces in the pools of a load balancer.
-func (q *request) showMembers(properties map[string]any) {
+func (st *store) showMembers(properties map[string]any, now time.Time) {
 	for _, pool := range asList(properties["backendAddressPools"]) {
 		id, members := text(pool, "id"), []any{}
 		in := func(c map[string]any) bool {
 			return slices.ContainsFunc(asList(dig(c, "properties", "loadBalancerBackendAddressPools")), func(p any) bool { return strings.EqualFold(text(p, "id"), id) })
 		}
-		for _, n := range q.server.interfaces {
+		for _, n := range st.interfaces {
 			for _, c := range n.configurations() {
 				if in(c) {
 					members = append(members, map[string]any{"id": n.id() + "/ipConfigurations/" + text(c, "name")})
 				}
 			}
 		}
-		for _, ss := range q.server.sets {
-			for _, i := range ss.listed(q.now) {
+		for _, ss := range st.sets {
+			for _, i := range ss.listed(now) {
 				if ss.flexible() {
 					continue
 				}
@@ -467,9 +468,9 @@ func (o *opaque) etag() string {
 }
 
 // publicAddress gives a public address to a resource: of the blocks for documentation, each once as long as there are some.
-func (s *Server) publicAddress(path string) string {
+func (g *generic) publicAddress(path string) string {
 	taken := map[string]bool{}
-	for _, o := range s.opaques {
+	for _, o := range g.list {
 		taken[o.address] = true
 	}
 	const each = 254

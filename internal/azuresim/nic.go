@@ -65,27 +65,35 @@ func ipConfiguration(subnet string) map[string]any {
 	return map[string]any{"name": "ipconfig1", "properties": p}
 }
 
+// network gives machines interfaces and addresses.
+type network struct {
+	store    *store
+	seed     uint64
+	limits   map[string]int // Server.SubnetAddresses
+	loopback bool
+}
+
 // addInterface puts an interface in the store and gives it addresses: those in
 // ips first, new ones for the rest. Its name must be free.
-func (s *Server) addInterface(r resource, model map[string]any, now time.Time, ips ...string) *networkInterface {
-	n := &networkInterface{resource: r, model: model, etag: 1, guid: s.guid("nic", r.path(interfaceKind), s.writes), ips: ips}
-	shelve(&s.interfaces, n)
-	s.addressInterface(n, now)
-	s.openGroup(r)
+func (nw network) addInterface(r resource, model map[string]any, now time.Time, ips ...string) *networkInterface {
+	n := &networkInterface{resource: r, model: model, etag: 1, guid: guid(nw.seed, "nic", r.path(interfaceKind), nw.store.operations.started), ips: ips}
+	shelve(&nw.store.interfaces, n)
+	nw.addressInterface(n, now)
+	nw.store.openGroup(r)
 	return n
 }
 
 // addressInterface gives every ip configuration an address: a static one is the
 // writer's.
-func (s *Server) addressInterface(n *networkInterface, now time.Time) {
+func (nw network) addressInterface(n *networkInterface, now time.Time) {
 	for len(n.ips) < len(n.configurations()) {
-		n.ips = append(n.ips, s.addressIn(subnetOfConfiguration(n.configurations()[len(n.ips)]), now))
+		n.ips = append(n.ips, nw.addressIn(subnetOfConfiguration(n.configurations()[len(n.ips)]), now))
 	}
 	n.ips = n.ips[:len(n.configurations())]
 	for at, c := range n.configurations() {
-		if p, known := s.subnetPrefix(subnetOfConfiguration(c)); known { // an interface may move to another subnet
+		if p, known := nw.store.generic.subnetPrefix(nw.loopback, subnetOfConfiguration(c)); known { // an interface may move to another subnet
 			if a, err := netip.ParseAddr(n.ips[at]); err != nil || !p.Contains(a) {
-				n.ips[at] = s.addressIn(subnetOfConfiguration(c), now)
+				n.ips[at] = nw.addressIn(subnetOfConfiguration(c), now)
 			}
 		}
 		if ip := text(c, "properties", "privateIPAddress"); ip != "" && strings.EqualFold(text(c, "properties", "privateIPAllocationMethod"), "Static") {
@@ -138,7 +146,7 @@ func configurationWire(nic, etag, ip string, c map[string]any) map[string]any {
 // interfaceWire is the interface of a uniform instance, which is no resource of
 // its own.
 func (i *instance) interfaceWire() map[string]any {
-	c := asMap(first(i.network["networkInterfaceConfigurations"]))
+	c := asMap(first(i.taken.network["networkInterfaceConfigurations"]))
 	ip := asMap(first(dig(c, "properties", "ipConfigurations")))
 	if len(ip) == 0 {
 		ip = ipConfiguration("")
@@ -158,7 +166,7 @@ func (i *instance) interfaceWire() map[string]any {
 // interfaceName is the name that the set's model gives a uniform instance's
 // interface.
 func (i *instance) interfaceName() string {
-	c := first(i.network["networkInterfaceConfigurations"])
+	c := first(i.taken.network["networkInterfaceConfigurations"])
 	if name := text(c, "name"); name != "" {
 		return name
 	}

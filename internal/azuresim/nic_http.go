@@ -27,7 +27,7 @@ var interfacePatterns = []pattern{
 
 func listInterfaces(q *request) answer {
 	list := []map[string]any{}
-	for _, n := range q.server.interfaces {
+	for _, n := range q.store.interfaces {
 		if n.in(q.route.subscription, q.route.group) {
 			list = append(list, n.wire())
 		}
@@ -38,16 +38,16 @@ func listInterfaces(q *request) answer {
 // wireID is a key for pages.
 func wireID(m map[string]any) string { return strings.ToLower(text(m, "id")) }
 
-// networkInterface is the interface in the path.
-func (q *request) networkInterface() (*networkInterface, *problem) {
-	if n := find(q.server.interfaces, q.named().path(interfaceKind)); n != nil {
+// interfaceAt is the interface in the path.
+func (st *store) interfaceAt(at route) (*networkInterface, *problem) {
+	if n := find(st.interfaces, at.named().path(interfaceKind)); n != nil {
 		return n, nil
 	}
-	return nil, resourceNotFound(interfaceKind, q.route.name, q.route.group)
+	return nil, resourceNotFound(interfaceKind, at.name, at.group)
 }
 
 func getInterface(q *request) answer {
-	n, p := q.networkInterface()
+	n, p := q.store.interfaceAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -61,7 +61,7 @@ func putInterface(q *request) answer {
 	if p := q.decode(&w); p != nil {
 		return p.answer()
 	}
-	n := find(q.server.interfaces, q.named().path(interfaceKind))
+	n := find(q.store.interfaces, q.route.named().path(interfaceKind))
 	location := text(w, "location")
 	model := map[string]any{"location": location, "properties": withoutComputed(asMap(w["properties"]))}
 	if w["tags"] != nil {
@@ -72,34 +72,34 @@ func putInterface(q *request) answer {
 	case location == "":
 		return bad("LocationRequired", "The location property is required for this definition.").answer()
 	case len(configurations) == 0:
-		return bad("NetworkInterfaceMustHaveOneIpConfiguration", "Network interface %s must have one or more IP configurations.", q.named().path(interfaceKind)).answer()
+		return bad("NetworkInterfaceMustHaveOneIpConfiguration", "Network interface %s must have one or more IP configurations.", q.route.named().path(interfaceKind)).answer()
 	}
 	for _, c := range configurations {
-		if p := q.server.checkAddress(asMap(c), q.named().path(interfaceKind), q.now); p != nil {
+		if p := q.server.compute().network.checkAddress(asMap(c), q.route.named().path(interfaceKind), q.now); p != nil {
 			return p.answer()
 		}
 	}
 	status := http.StatusOK
 	if n == nil {
-		if p := q.checkFree(); p != nil {
+		if p := checkFree(q.http.Header); p != nil {
 			return p.answer()
 		}
 		status = http.StatusCreated
-		r := q.named()
+		r := q.route.named()
 		r.location = location
-		if subnet := subnetOf(w); q.server.freeAddresses(subnet, q.now) < len(configurations) {
+		if subnet := subnetOf(w); q.server.compute().network.freeAddresses(subnet, q.now) < len(configurations) {
 			return subnetIsFull(subnet).answer()
 		}
-		n = q.server.addInterface(r, model, q.now)
+		n = q.server.compute().network.addInterface(r, model, q.now)
 	} else {
 		if p := q.checkETag(n.etagText()); p != nil {
 			return p.answer()
 		}
 		n.model = model
 		n.etag++
-		q.server.addressInterface(n, q.now)
+		q.server.compute().network.addressInterface(n, q.now)
 	}
-	o := q.server.launch(interfaceKind, n.location, q.now, operation{single: true})
+	o := q.store.operations.launch(q.server.Seed, interfaceKind, n.location, q.now, operation{single: true})
 	return q.async(answer{status: status, body: n.wire()}, o)
 }
 
@@ -113,7 +113,7 @@ func withoutComputed(properties map[string]any) map[string]any {
 
 // patchInterface replaces tags, which is all that the network provider patches.
 func patchInterface(q *request) answer {
-	n, p := q.networkInterface()
+	n, p := q.store.interfaceAt(q.route)
 	var w struct {
 		Tags map[string]any `json:"tags"`
 	}
@@ -135,7 +135,7 @@ func patchInterface(q *request) answer {
 
 // deleteInterface refuses while a machine uses the interface, or Azure keeps it.
 func deleteInterface(q *request) answer {
-	n := find(q.server.interfaces, q.named().path(interfaceKind))
+	n := find(q.store.interfaces, q.route.named().path(interfaceKind))
 	if n == nil {
 		return answer{status: http.StatusNoContent}
 	}
@@ -147,13 +147,13 @@ func deleteInterface(q *request) answer {
 	if p := n.held("", q.now); p != nil {
 		return p.answer()
 	}
-	q.server.interfaces = slices.DeleteFunc(q.server.interfaces, func(other *networkInterface) bool { return other == n })
-	return q.async(answer{status: http.StatusAccepted}, q.server.launch(interfaceKind, n.location, q.now, operation{single: true}))
+	q.store.interfaces = slices.DeleteFunc(q.store.interfaces, func(other *networkInterface) bool { return other == n })
+	return q.async(answer{status: http.StatusAccepted}, q.store.operations.launch(q.server.Seed, interfaceKind, n.location, q.now, operation{single: true}))
 }
 
 // listSetInterfaces lists the interfaces of all uniform instances of a set.
 func listSetInterfaces(q *request) answer {
-	ss, p := q.uniformSet("networkInterfaces.GET")
+	ss, p := q.store.uniformSetAt(q.route, "networkInterfaces.GET")
 	if p != nil {
 		return p.answer()
 	}
@@ -166,7 +166,7 @@ func listSetInterfaces(q *request) answer {
 }
 
 func listInstanceInterfaces(q *request) answer {
-	i, p := q.findInstance()
+	i, p := q.store.instanceAt(q.route, q.http.Method, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -174,7 +174,7 @@ func listInstanceInterfaces(q *request) answer {
 }
 
 func getInstanceInterface(q *request) answer {
-	i, p := q.findInstance()
+	i, p := q.store.instanceAt(q.route, q.http.Method, q.now)
 	switch {
 	case p != nil:
 		return p.answer()

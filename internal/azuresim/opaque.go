@@ -61,23 +61,23 @@ var opaqueVerbs = map[string]string{
 }
 
 // opaqueType is the type with its namespace.
-func (q *request) opaqueType() string {
-	namespace, _, _ := strings.Cut(q.route.action, "/")
-	_, kind, _ := strings.Cut(q.route.kind, " ")
+func (at route) opaqueType() string {
+	namespace, _, _ := strings.Cut(at.action, "/")
+	_, kind, _ := strings.Cut(at.kind, " ")
 	return namespace + "/" + kind
 }
 
-// opaque finds the resource in the path. Of a type that nobody has deployed the
+// at finds the resource in the path. Of a type that nobody has deployed the
 // server knows nothing at all.
-func (q *request) opaque() (*opaque, *problem) {
-	if o := find(q.server.opaques, q.route.scope); o != nil {
+func (g *generic) at(r route, path string) (*opaque, *problem) {
+	if o := find(g.list, r.scope); o != nil {
 		return o, nil
 	}
-	kind := q.opaqueType()
-	if ofNetwork(kind) || slices.ContainsFunc(q.server.opaques, func(o *opaque) bool { return strings.EqualFold(o.kind, kind) }) {
-		return nil, resourceNotFound(kind, q.route.name, q.route.group)
+	kind := r.opaqueType()
+	if ofNetwork(kind) || slices.ContainsFunc(g.list, func(o *opaque) bool { return strings.EqualFold(o.kind, kind) }) {
+		return nil, resourceNotFound(kind, r.name, r.group)
 	}
-	return nil, fail(http.StatusNotFound, "InvalidResourceType", "The resource type could not be found for path '%s'.", q.http.URL.Path)
+	return nil, fail(http.StatusNotFound, "InvalidResourceType", "The resource type could not be found for path '%s'.", path)
 }
 
 func (o *opaque) wire() map[string]any {
@@ -122,20 +122,26 @@ func cutLast(s, sep string) (before, after string) {
 	return s[:at], s[at+len(sep):]
 }
 
+// generic are the resources of which the server knows little more than what was written, those of the network and vaults among them.
+type generic struct {
+	list     []*opaque  // sorted by lower-case id
+	removals []*removal // in the order of their deletion
+}
+
 func getOpaque(q *request) answer {
-	o, p := q.opaque()
-	if who := q.identityOf(q.route.scope); p != nil && who != nil {
+	o, p := q.store.generic.at(q.route, q.http.URL.Path)
+	if who := q.store.identityAt(q.route, q.route.scope); p != nil && who != nil {
 		return answer{status: http.StatusOK, body: who.wire()}
 	}
 	if p != nil {
-		if part, ok := q.part(); ok {
+		if part, ok := q.store.generic.partAt(q.route); ok {
 			if body := part.wire(q); body != nil {
 				return answer{status: http.StatusOK, body: body}
 			}
 		}
 		return p.answer()
 	}
-	return answer{status: http.StatusOK, body: q.show(o)}
+	return answer{status: http.StatusOK, body: q.store.show(o, q.now)}
 }
 
 // listOpaque lists what deployments have created of the type at the path's end:
@@ -143,9 +149,9 @@ func getOpaque(q *request) answer {
 func listOpaque(q *request) answer {
 	scope, kind, _ := strings.Cut(q.http.URL.Path, "/providers/")
 	list := []map[string]any{}
-	for _, o := range q.server.opaques {
+	for _, o := range q.store.generic.list {
 		if strings.EqualFold(o.kind, kind) && within(o.path, scope) {
-			list = append(list, q.show(o))
+			list = append(list, q.store.show(o, q.now))
 		}
 	}
 	slices.SortFunc(list, func(a, b map[string]any) int { return strings.Compare(idOf(a), idOf(b)) })
@@ -161,18 +167,18 @@ func putOpaque(q *request) answer {
 	if model == nil {
 		return bad("InvalidRequestContent", "The request content was invalid: the body is empty.").answer()
 	}
-	if part, ok := q.part(); ok {
+	if part, ok := q.store.generic.partAt(q.route); ok {
 		return q.putPart(part, model)
 	}
-	model = withoutOthers(q.opaqueType(), model)
-	o, p := q.opaque()
-	if p != nil && q.deployment == nil && !ofNetwork(q.opaqueType()) && !strings.EqualFold(q.opaqueType(), vaultKind) {
+	model = withoutOthers(q.route.opaqueType(), model)
+	o, p := q.store.generic.at(q.route, q.http.URL.Path)
+	if p != nil && q.deployment == nil && !ofNetwork(q.route.opaqueType()) && !strings.EqualFold(q.route.opaqueType(), vaultKind) {
 		return fail(http.StatusNotFound, "InvalidResourceType",
 			"The resource type could not be found for path '%s'. The simulator has resources of this type only from deployments.", q.http.URL.Path).answer()
 	}
 	for _, refuse := range []func() *problem{
-		func() *problem { return q.refuse(model) },
-		func() *problem { return q.refuseNetwork(q.opaqueType(), q.route.scope, model) },
+		func() *problem { return q.store.generic.refuse(q.route, model, q.now) },
+		func() *problem { return q.refuseNetwork(q.route.opaqueType(), q.route.scope, model) },
 	} {
 		if refusal := refuse(); refusal != nil {
 			return refusal.answer()
@@ -181,24 +187,24 @@ func putOpaque(q *request) answer {
 	if p == nil {
 		o.model = model
 		o.version++
-		if who := q.identityOf(o.path); who != nil {
+		if who := q.store.identityAt(q.route, o.path); who != nil {
 			o.model["properties"] = who.properties()
 		}
-		return q.written(answer{status: http.StatusOK, body: q.show(o)}, o)
+		return q.written(answer{status: http.StatusOK, body: q.store.show(o, q.now)}, o)
 	}
-	if gone := q.server.removed(q.route.scope, q.now); gone != nil && isRecovery(model) {
-		q.server.restore(gone)
+	if gone := q.store.generic.removed(q.route.scope, q.now); gone != nil && isRecovery(model) {
+		q.store.generic.restore(gone)
 		return answer{status: http.StatusOK, body: gone.opaque.wire()}
 	}
-	o = &opaque{path: q.route.scope, kind: q.opaqueType(), name: q.route.name, model: model, created: q.now, version: 1}
+	o = &opaque{path: q.route.scope, kind: q.route.opaqueType(), name: q.route.name, model: model, created: q.now, version: 1}
 	if strings.EqualFold(o.kind, "Microsoft.Network/publicIPAddresses") {
-		o.address = q.server.publicAddress(o.path)
+		o.address = q.store.generic.publicAddress(o.path)
 	}
 	if strings.EqualFold(o.kind, identityKind) {
-		q.bear(o)
+		q.store.bear(o, q.server.Seed, q.server.TenantID, q.route.subscription, q.now)
 	}
-	shelve(&q.server.opaques, o)
-	return q.written(answer{status: http.StatusCreated, body: q.show(o)}, o)
+	shelve(&q.store.generic.list, o)
+	return q.written(answer{status: http.StatusCreated, body: q.store.show(o, q.now)}, o)
 }
 
 // written is the answer to a write, which is done at once, unless a fault is about its operation.
@@ -207,10 +213,10 @@ func (q *request) written(a answer, o *opaque) answer {
 		return a
 	}
 	location := text(o.model, "location")
-	if g := find(q.server.groups, groupID(q.route.subscription, q.route.group)); location == "" && g != nil {
+	if g := find(q.store.groups, groupID(q.route.subscription, q.route.group)); location == "" && g != nil {
 		location = g.location
 	}
-	return q.async(a, q.server.launch(o.kind, location, q.now, operation{single: true}))
+	return q.async(a, q.store.operations.launch(q.server.Seed, o.kind, location, q.now, operation{single: true}))
 }
 
 // patchOpaque merges properties, and replaces tags as a whole.
@@ -219,7 +225,7 @@ func patchOpaque(q *request) answer {
 	if p := q.decode(&w); p != nil {
 		return p.answer()
 	}
-	o, p := q.opaque()
+	o, p := q.store.generic.at(q.route, q.http.URL.Path)
 	if p != nil {
 		return p.answer()
 	}
@@ -229,15 +235,15 @@ func patchOpaque(q *request) answer {
 		o.model["tags"] = tags
 	}
 	o.version++
-	return answer{status: http.StatusOK, body: q.show(o)}
+	return answer{status: http.StatusOK, body: q.store.show(o, q.now)}
 }
 
 // deleteOpaque takes what is below the resource with it, and the roles that are about it.
 func deleteOpaque(q *request) answer {
-	if part, ok := q.part(); ok {
-		return q.deletePart(part)
+	if part, ok := q.store.generic.partAt(q.route); ok {
+		return q.store.deletePart(q.route, part, q.now)
 	}
-	gone, p := q.opaque()
+	gone, p := q.store.generic.at(q.route, q.http.URL.Path)
 	switch {
 	case p != nil && p.detail.Code == "InvalidResourceType":
 		return p.answer()
@@ -249,20 +255,20 @@ func deleteOpaque(q *request) answer {
 	}
 	s, parts := q.server, []*opaque{}
 	if kind, ok := networkKinds[strings.ToLower(gone.kind)]; ok {
-		if user := s.user(gone.path, q); user != "" {
+		if user := s.store.user(gone.path, q.now); user != "" {
 			return kind.inUse(gone.path, user).answer()
 		}
 	}
-	s.opaques = slices.DeleteFunc(s.opaques, func(o *opaque) bool {
+	s.store.generic.list = slices.DeleteFunc(s.store.generic.list, func(o *opaque) bool {
 		below := within(o.path, gone.path)
 		if below && o != gone {
 			parts = append(parts, o)
 		}
 		return below
 	})
-	s.rights.assignments = slices.DeleteFunc(s.rights.assignments, func(a *assignment) bool { return within(a.scope, gone.path) })
+	s.store.rights.assignments = slices.DeleteFunc(s.store.rights.assignments, func(a *assignment) bool { return within(a.scope, gone.path) })
 	if strings.EqualFold(gone.kind, vaultKind) {
-		s.remove(gone, gone, parts, q.now)
+		s.store.generic.remove(gone, gone, parts, q.now)
 	}
 	return answer{status: http.StatusOK}
 }
@@ -272,12 +278,11 @@ func deleteOpaque(q *request) answer {
 const identityKind = "Microsoft.ManagedIdentity/userAssignedIdentities"
 
 // bear gives a user-assigned identity its principal.
-func (q *request) bear(o *opaque) {
-	s, tenant := q.server, q.server.tenantOf(q.route.subscription)
-	p := &principal{id: o.path, tenantID: tenant, clientID: s.guid("client", strings.ToLower(o.path)), objectID: s.guid("object", strings.ToLower(o.path)), created: q.now}
-	if s.byClientID(p.clientID) == nil {
-		s.principals = append(s.principals, p)
-		s.govern(p.objectID)
+func (st *store) bear(o *opaque, seed uint64, tenantID, subscription string, now time.Time) {
+	p := &principal{id: o.path, tenantID: tenantOf(seed, tenantID, subscription), clientID: guid(seed, "client", strings.ToLower(o.path)), objectID: guid(seed, "object", strings.ToLower(o.path)), created: now}
+	if st.principals.byClientID(p.clientID) == nil {
+		st.principals = append(st.principals, p)
+		st.rights.govern(p.objectID)
 	}
 	o.model["properties"] = p.properties()
 }
@@ -286,12 +291,12 @@ func (p *principal) properties() map[string]any {
 	return map[string]any{"tenantId": p.tenantID, "principalId": p.objectID, "clientId": p.clientID}
 }
 
-// identityOf is the user-assigned identity with a resource id; nil for none.
-func (q *request) identityOf(id string) *principal {
-	if !strings.EqualFold(q.opaqueType(), identityKind) {
+// identityAt is the user-assigned identity with a resource id; nil for none.
+func (st *store) identityAt(at route, id string) *principal {
+	if !strings.EqualFold(at.opaqueType(), identityKind) {
 		return nil
 	}
-	for _, p := range q.server.principals {
+	for _, p := range st.principals {
 		if strings.EqualFold(p.id, id) {
 			return p
 		}

@@ -28,34 +28,40 @@ type operation struct {
 	fate     fate          // what a fault makes of it
 }
 
+// operations are those that were begun, until they are forgotten.
+type operations struct {
+	byID    map[string]*operation
+	started uint64 // numbers the generated ids
+}
+
 // begin records an operation on a scale set, which decides the set's state.
-func (s *Server) begin(ss *scaleSet, now time.Time, o operation) *operation {
+func (ops *operations) begin(seed uint64, ss *scaleSet, now time.Time, o operation) *operation {
 	o.set = ss
-	begun := s.launch(setKind, ss.location, now, o)
+	begun := ops.launch(seed, setKind, ss.location, now, o)
 	ss.operations = append(ss.operations, begun)
 	return begun
 }
 
 // beginOn records an operation on one machine. Those of a uniform scale set are
 // operations on the set.
-func (s *Server) beginOn(i *instance, now time.Time, o operation) *operation {
+func (ops *operations) beginOn(seed uint64, i *instance, now time.Time, o operation) *operation {
 	if i.uniform() {
-		return s.begin(i.set, now, o)
+		return ops.begin(seed, i.set, now, o)
 	}
 	o.set, o.single = i.set, true
-	return s.launch(machineKind, i.location, now, o)
+	return ops.launch(seed, machineKind, i.location, now, o)
 }
 
 // launch records an operation on a resource of a type, in a location.
-func (s *Server) launch(kind, location string, now time.Time, o operation) *operation {
-	s.writes++
-	o.id, o.start = s.guid("operation", s.writes), now
+func (ops *operations) launch(seed uint64, kind, location string, now time.Time, o operation) *operation {
+	ops.started++
+	o.id, o.start = guid(seed, "operation", ops.started), now
 	namespace, _, _ := strings.Cut(kind, "/")
 	o.home = namespace + "/locations/" + location
-	if s.operations == nil {
-		s.operations = map[string]*operation{}
+	if ops.byID == nil {
+		ops.byID = map[string]*operation{}
 	}
-	s.operations[o.id] = &o
+	ops.byID[o.id] = &o
 	return &o
 }
 
@@ -86,16 +92,16 @@ func (o *operation) done() time.Time {
 		end = o.until
 	}
 	for _, i := range o.doomed {
-		if i.goneAt.IsZero() {
+		if i.deletion.goneAt.IsZero() {
 			return time.Time{}
 		}
-		end = later(end, i.goneAt)
+		end = later(end, i.deletion.goneAt)
 	}
 	failing := false
 	for _, i := range o.creates {
 		if o.fails(i) {
 			failing = true
-			end = later(end, i.failAt)
+			end = later(end, i.provisioning.failAt)
 		}
 	}
 	if !failing {
@@ -111,7 +117,7 @@ func (o *operation) done() time.Time {
 
 // fails reports whether the creation of an instance fails before it is given up.
 func (o *operation) fails(i *instance) bool {
-	return !i.failAt.IsZero() && (i.deleteAt.IsZero() || i.failAt.Before(i.deleteAt))
+	return !i.provisioning.failAt.IsZero() && (i.deletion.at.IsZero() || i.provisioning.failAt.Before(i.deletion.at))
 }
 
 func later(a, b time.Time) time.Time {
@@ -142,7 +148,7 @@ func (o *operation) failure(now time.Time) *errorDetail {
 	details := slices.Clone(o.errors)
 	for _, i := range o.creates {
 		if o.fails(i) {
-			details = append(details, i.failure)
+			details = append(details, i.provisioning.failure)
 		}
 	}
 	switch {
@@ -176,8 +182,8 @@ type operationResult struct {
 	Output any `json:"output"`
 }
 
-func (q *request) operationPath(o *operation) string {
-	return "/subscriptions/" + q.route.subscription + "/providers/" + o.home + "/operations/" + o.id
+func (at route) operationPath(o *operation) string {
+	return "/subscriptions/" + at.subscription + "/providers/" + o.home + "/operations/" + o.id
 }
 
 // async adds the headers that lead to an operation. Writes of a resource end
@@ -185,12 +191,12 @@ func (q *request) operationPath(o *operation) string {
 // makes it one of the other forms that Azure's services use.
 func (q *request) async(a answer, o *operation) answer {
 	q.began = o
-	q.decide(o)
-	status, location := q.link(q.operationPath(o), "p", o.id), q.link(q.operationPath(o), "p", o.id, "monitor", "true")
+	q.fault.decide(o, q.now)
+	status, location := q.link(q.route.operationPath(o), "p", o.id), q.link(q.route.operationPath(o), "p", o.id, "monitor", "true")
 	if q.http.Method == http.MethodPut || q.http.Method == http.MethodPatch {
 		o.resource = q.http.URL.Path
 	}
-	a = a.with("Retry-After", seconds(q.server.retryAfter()))
+	a = a.with("Retry-After", retryAfter(q.server.RetryAfter))
 	switch q.fault.Polling {
 	case "body":
 		return a
@@ -204,6 +210,14 @@ func (q *request) async(a answer, o *operation) answer {
 		a = a.with("Location", location)
 	}
 	return a
+}
+
+// retryAfter is what an operation asks a poller to wait, as a header has it.
+func retryAfter(given time.Duration) string {
+	if given <= 0 {
+		return "10"
+	}
+	return seconds(given)
 }
 
 // read is the answer to a read of another path by the same caller.
@@ -221,7 +235,7 @@ func (q *request) read(path string) answer {
 // getOperation answers both forms: the status document, and the Location of an
 // action, which is 202 until it ends.
 func getOperation(q *request) answer {
-	o := q.server.operations[strings.ToLower(q.route.operation)]
+	o := q.store.operations.byID[strings.ToLower(q.route.operation)]
 	if o == nil || o.fate.unknown || !strings.Contains(strings.ToLower(q.http.URL.Path), strings.ToLower("/providers/"+o.home+"/")) {
 		return fail(http.StatusNotFound, "NotFound", "The entity was not found.").answer()
 	}
@@ -230,8 +244,8 @@ func getOperation(q *request) answer {
 		switch {
 		case !ended:
 			return answer{status: http.StatusAccepted}.
-				with("Location", q.link(q.operationPath(o), "p", o.id, "monitor", "true")).
-				with("Retry-After", seconds(q.server.retryAfter()))
+				with("Location", q.link(q.route.operationPath(o), "p", o.id, "monitor", "true")).
+				with("Retry-After", retryAfter(q.server.RetryAfter))
 		case failure != nil:
 			return (&problem{status: http.StatusConflict, detail: *failure}).answer()
 		}
@@ -246,7 +260,7 @@ func getOperation(q *request) answer {
 	body := operationBody{StartTime: timestamp(o.start), Status: "InProgress", Name: o.id}
 	a := answer{status: http.StatusOK}
 	if !ended {
-		a = a.with("Retry-After", seconds(q.server.retryAfter()))
+		a = a.with("Retry-After", retryAfter(q.server.RetryAfter))
 	} else {
 		body.EndTime, body.Status, body.Error = timestamp(o.end()), "Succeeded", failure
 		if failure != nil {

@@ -19,7 +19,7 @@ type past struct {
 func (s *Server) remember(now time.Time) {
 	s.changes++
 	keep, oldest := false, now
-	for _, f := range s.faults {
+	for _, f := range s.faults.list {
 		switch {
 		case f.Frozen:
 			keep, oldest = true, time.Time{}

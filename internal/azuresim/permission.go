@@ -63,36 +63,36 @@ func (p pattern) scope(segments []string) string {
 
 // allows reports whether a principal may do something at a scope: it is not
 // denied, and either it never had a role, or one that acts grants it.
-func (s *Server) allows(p *principal, action, scope string, now time.Time) bool {
+func (rs *rights) allows(delay time.Duration, p *principal, action, scope string, now time.Time) bool {
 	for _, d := range p.denied {
 		if wildcard(d, action) {
 			return false
 		}
 	}
-	if !s.rights.governed[strings.ToLower(p.objectID)] {
+	if !rs.governed[strings.ToLower(p.objectID)] {
 		return true
 	}
-	acting := s.rolesOf(p, scope, now)
+	acting := rs.rolesOf(delay, p, scope, now)
 	if strings.HasSuffix(action, "/locations/operations/read") { // whoever may read operations anywhere (assumed): none says where it works
-		acting = s.rolesBelow(p, strings.Join(strings.SplitN(scope, "/", 4)[:3], "/"), now)
+		acting = rs.rolesBelow(delay, p, strings.Join(strings.SplitN(scope, "/", 4)[:3], "/"), now)
 	}
 	return slices.ContainsFunc(acting, func(a *assignment) bool { return a.role.grants(action) })
 }
 
 // rolesOf are the assignments of a principal that act at a scope.
-func (s *Server) rolesOf(p *principal, scope string, now time.Time) []*assignment {
-	return s.acting(p, now, func(a *assignment) bool { return within(scope, a.scope) })
+func (rs *rights) rolesOf(delay time.Duration, p *principal, scope string, now time.Time) []*assignment {
+	return rs.acting(delay, p, now, func(a *assignment) bool { return within(scope, a.scope) })
 }
 
 // rolesBelow are those that act at a scope or anywhere below it.
-func (s *Server) rolesBelow(p *principal, scope string, now time.Time) []*assignment {
-	return s.acting(p, now, func(a *assignment) bool { return within(scope, a.scope) || within(a.scope, scope) })
+func (rs *rights) rolesBelow(delay time.Duration, p *principal, scope string, now time.Time) []*assignment {
+	return rs.acting(delay, p, now, func(a *assignment) bool { return within(scope, a.scope) || within(a.scope, scope) })
 }
 
-func (s *Server) acting(p *principal, now time.Time, at func(*assignment) bool) []*assignment {
+func (rs *rights) acting(delay time.Duration, p *principal, now time.Time, at func(*assignment) bool) []*assignment {
 	var acting []*assignment
-	for _, a := range s.rights.assignments {
-		if strings.EqualFold(a.principal, p.objectID) && at(a) && !now.Before(a.created.Add(s.RoleDelay)) {
+	for _, a := range rs.assignments {
+		if strings.EqualFold(a.principal, p.objectID) && at(a) && !now.Before(a.created.Add(delay)) {
 			acting = append(acting, a)
 		}
 	}
@@ -107,14 +107,14 @@ func (q *request) authorize() *problem {
 		return nil
 	}
 	p := q.principal
-	if !q.server.allows(p, q.route.action, q.route.scope, q.now) {
+	if !q.store.rights.allows(q.server.RoleDelay, p, q.route.action, q.route.scope, q.now) {
 		return fail(http.StatusForbidden, "AuthorizationFailed",
 			"The client '%s' with object id '%s' does not have authorization to perform action '%s' over scope '%s' or the scope is invalid. If access was recently granted, please refresh your credentials.",
 			p.clientID, p.objectID, q.route.action, q.route.scope)
 	}
 	var actions, scopes []string
 	for _, l := range q.linked {
-		if !q.server.allows(p, l.Action, l.Scope, q.now) {
+		if !q.store.rights.allows(q.server.RoleDelay, p, l.Action, l.Scope, q.now) {
 			actions, scopes = append(actions, l.Action), append(scopes, l.Scope)
 		}
 	}

@@ -43,7 +43,7 @@ func (q *request) making() *making {
 	}
 	m := &making{}
 	for _, t := range d.steps {
-		if t.pool != "" && (m.pool == "" || q.server.virtualMachine(t.resource.ID, q.now) == nil) {
+		if t.pool != "" && (m.pool == "" || q.store.virtualMachine(t.resource.ID, q.now) == nil) {
 			m.pool = t.pool
 		}
 	}
@@ -51,7 +51,7 @@ func (q *request) making() *making {
 		return nil
 	}
 	made := map[string]bool{}
-	for i := range q.server.everyInstance() {
+	for i := range q.store.everyInstance() {
 		if i.set == nil && !i.gone(q.now) && strings.EqualFold(i.groupName(), m.pool) {
 			made[strings.ToLower(i.id())] = true
 			if i.provisioningState(q.now) != "Deleting" {
@@ -59,7 +59,7 @@ func (q *request) making() *making {
 			}
 		}
 	}
-	for _, of := range append(slices.Clone(q.server.deployments), d) {
+	for _, of := range append(slices.Clone(q.store.deployments), d) {
 		for _, t := range of.steps {
 			if id := strings.ToLower(t.resource.ID); strings.EqualFold(t.pool, m.pool) && !made[id] && (of == d || of.comes(t, q.now)) {
 				made[id] = true
@@ -78,8 +78,8 @@ func (q *request) making() *making {
 // comes says whether a step that has not begun may begin.
 func (d *deployment) comes(t *step, now time.Time) bool { return t.begun.IsZero() && !d.ended(now) }
 
-// alike have the fault of a list that is about many groups strike the machines of its own alone.
-func (f *Fault) alike(machines []*instance) {
+// alike is the fault of a list that is about many groups, as it strikes the machines of its own alone.
+func (f Fault) alike(machines []*instance) Fault {
 	var own []string
 	for _, i := range machines {
 		if like(f.ScaleSet, i.groupName()) {
@@ -95,31 +95,35 @@ func (f *Fault) alike(machines []*instance) {
 		}
 		f.Hide, f.Omit = append(f.Hide, own[len(own)-n:]...), 0
 	}
+	return f
 }
 
-// pools are those of a resource group, or of a subscription, by lower-case name: those that a list once told of, too, and that it now tells to be empty.
-func (q *request) pools() []string {
-	scope := strings.ToLower(groupID(q.route.subscription, q.route.group))
-	known := q.server.pooled[scope]
-	for _, i := range q.server.machines {
+// pools are those that lists of machines have been about, by what was listed.
+type pools map[string][]string
+
+// in are the pools of a resource group, or of a subscription, by lower-case name: those that a list once told of, too, and that it now tells to be empty.
+func (p *pools) in(r route, machines []*instance) []string {
+	scope := strings.ToLower(groupID(r.subscription, r.group))
+	known := (*p)[scope]
+	for _, i := range machines {
 		name := strings.ToLower(i.groupName())
-		if name != "" && i.in(q.route.subscription, q.route.group) && !slices.Contains(known, name) {
+		if name != "" && i.in(r.subscription, r.group) && !slices.Contains(known, name) {
 			known = append(known, name)
 		}
 	}
-	if q.server.pooled == nil {
-		q.server.pooled = map[string][]string{}
+	if *p == nil {
+		*p = pools{}
 	}
-	q.server.pooled[scope] = known
+	(*p)[scope] = known
 	return known
 }
 
 // about are the pools that a list of machines tells of, the one list of them all.
 func (q *request) about() []string {
-	if q.route.kind != "LIST "+machinesType || q.setFilter() != "" {
+	if q.route.kind != "LIST "+machinesType || setFilter(q.query) != "" {
 		return nil
 	}
-	return q.pools()
+	return q.server.pools.in(q.route, q.store.machines)
 }
 
 // belonging notes what is so of the interface or disk that a write is about.
@@ -129,11 +133,11 @@ func (q *request) belonging() {
 	}
 	switch _, kind, _ := strings.Cut(q.route.kind, " "); kind {
 	case nicsType:
-		if n, p := q.networkInterface(); p == nil {
+		if n, p := q.store.interfaceAt(q.route); p == nil {
 			q.tags, q.user = textMap(n.model["tags"]), hostID(n.host)
 		}
 	case disksType:
-		if d, p := q.disk(); p == nil {
+		if d, p := q.store.diskAt(q.route); p == nil {
 			q.tags, q.user = textMap(d.model["tags"]), hostID(d.holder)
 		}
 	}

@@ -25,14 +25,14 @@ var powerActions = map[string]struct {
 
 // actOn runs a power action.
 func (q *request) actOn(ss *scaleSet, chosen []*instance) answer {
-	if p := q.server.checkStart(chosen, q.route.verb, q.now); p != nil {
+	if p := q.server.compute().capacity.checkStart(chosen, q.route.verb, q.now); p != nil {
 		return p.answer()
 	}
 	var o operation
 	for _, i := range chosen {
-		q.server.turn(&o, i, q.route.verb, q.route.kind, q.now)
+		q.server.compute().turn(&o, i, q.route.verb, q.route.kind, q.now)
 	}
-	return q.async(answer{status: http.StatusAccepted}, q.server.begin(ss, q.now, o))
+	return q.async(answer{status: http.StatusAccepted}, q.store.operations.begin(q.server.Seed, ss, q.now, o))
 }
 
 // upgradeTime is how long instances take the latest model on (assumed).
@@ -42,15 +42,15 @@ const upgradeTime = 30 * time.Second
 // the set's upgrade policy is Manual.
 func (q *request) upgrade(ss *scaleSet, chosen []*instance) answer {
 	for _, i := range chosen {
-		i.version, i.network = ss.version, ss.networkProfile()
+		i.taken.version, i.taken.network = ss.version, ss.networkProfile()
 		i.etag++
 	}
-	return q.async(answer{status: http.StatusAccepted}, q.server.begin(ss, q.now, operation{until: q.now.Add(upgradeTime)}))
+	return q.async(answer{status: http.StatusAccepted}, q.store.operations.begin(q.server.Seed, ss, q.now, operation{until: q.now.Add(upgradeTime)}))
 }
 
 // checkStart holds the cores that a start takes back against the quotas. Of a
 // deallocated machine Azure keeps only the disks.
-func (s *Server) checkStart(chosen []*instance, verb string, now time.Time) *problem {
+func (cp capacity) checkStart(chosen []*instance, verb string, now time.Time) *problem {
 	if !powerActions[verb].starts {
 		return nil
 	}
@@ -61,26 +61,26 @@ func (s *Server) checkStart(chosen []*instance, verb string, now time.Time) *pro
 			taken.machines = 0
 		}
 	}
-	return s.checkQuota(taken, now)
+	return cp.checkQuota(taken, now)
 }
 
 // turn stops or starts an instance as part of an operation. Starting a machine
 // that runs does nothing; starting a deallocated one allocates it anew, which may
 // fail and leaves it deallocated.
-func (s *Server) turn(o *operation, i *instance, verb, kind string, now time.Time) {
+func (c compute) turn(o *operation, i *instance, verb, kind string, now time.Time) {
 	action := powerActions[verb]
 	state := i.powerState(now)
 	if verb == "start" && state == "running" {
 		return
 	}
 	p := action.power
-	p.since, p.until = now, now.Add(i.deathTime)
+	p.since, p.until = now, now.Add(i.deletion.takes)
 	if action.starts {
-		p.until = now.Add(s.bootTime(i.vmID + "@" + strconv.FormatInt(now.UnixNano(), 10)))
+		p.until = now.Add(c.delays.ofBoot(i.vmID + "@" + strconv.FormatInt(now.UnixNano(), 10)))
 	}
 	if action.starts && state == "deallocated" {
-		f := s.strikeMachine(i, kind, false, now)
-		failure := s.spotShortage(i, now)
+		f := c.strike(i, kind, false, now)
+		failure := c.capacity.spotShortage(i, now)
 		if f.MachineError != "" {
 			detail := f.detail(i)
 			failure = &detail
@@ -91,10 +91,10 @@ func (s *Server) turn(o *operation, i *instance, verb, kind string, now time.Tim
 		}
 	}
 	if i.uniform() && strings.HasPrefix(verb, "reimage") {
-		i.version, i.network = i.set.version, i.set.networkProfile()
+		i.taken.version, i.taken.network = i.set.version, i.set.networkProfile()
 	}
 	if i.uniform() && action.starts {
-		i.told = i.set.tags()
+		i.taken.tags = i.set.tags()
 	}
 	i.power = p
 	i.etag++
@@ -106,6 +106,6 @@ const evictionNotice = 30 * time.Second
 
 // evict takes a spot machine away after a notice, by the scale set's policy:
 // Delete removes it and lowers capacity, Deallocate leaves it in the list.
-func (s *Server) evict(i *instance, notice time.Duration, now time.Time) {
-	s.announce(i, Preempt, "Platform", notice, now)
+func (es events) evict(i *instance, notice time.Duration, now time.Time) {
+	es.announce(i, Preempt, "Platform", notice, now)
 }

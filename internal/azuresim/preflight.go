@@ -18,7 +18,7 @@ func (q *request) preflight(d *deployment) *problem {
 		if err != nil {
 			return bad("InvalidTemplate", "%v", err)
 		}
-		sub, p := q.server.subrequest(d, http.MethodPut, t.resource.ID, t.resource.APIVersion, body, q.now)
+		sub, p := d.subrequest(q.server, http.MethodPut, t.resource.ID, t.resource.APIVersion, body, q.now)
 		if p == nil {
 			p = sub.checkVersion()
 		}
@@ -38,7 +38,7 @@ func (q *request) preflight(d *deployment) *problem {
 		return fail(http.StatusForbidden, "InvalidTemplateDeployment", "Deployment failed with multiple errors: %s", strings.Join(forbidden, ":"))
 	}
 	for _, name := range sortedPlaces(need) {
-		if p := q.checkNeed(name, need[name]); p != nil {
+		if p := q.server.compute().capacity.checkNeed(q.route.subscription, name, need[name], q.now); p != nil {
 			exceeded = append(exceeded, p)
 		}
 	}

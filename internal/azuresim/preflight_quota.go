@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // place is a quota in a location.
@@ -45,12 +46,12 @@ func (q *request) weigh(need map[place]int) *problem {
 	size, machines := w.Properties.HardwareProfile.VMSize, 0
 	switch q.route.kind {
 	case "PUT " + machinesType:
-		if s.virtualMachine(q.named().path(machineKind), q.now) == nil {
+		if s.store.virtualMachine(q.route.named().path(machineKind), q.now) == nil {
 			machines = 1
 		}
 	case "PUT " + setsType:
 		size, machines = w.SKU.Name, w.SKU.Capacity
-		if ss, p := q.scaleSet(); p == nil {
+		if ss, p := q.store.scaleSetAt(q.route); p == nil {
 			machines -= len(ss.live(q.now))
 		}
 	}
@@ -58,24 +59,24 @@ func (q *request) weigh(need map[place]int) *problem {
 		return nil
 	}
 	priority := either(w.Properties.Priority, w.Properties.Profile.Priority)
-	traits := s.traits(size)
+	traits := s.store.traits(size)
 	location := strings.ToLower(w.Location)
 	need[place{location, instanceQuota}] += machines
 	for _, name := range quotasOf(priority == "Spot" || priority == "Low", traits) {
 		need[place{location, name}] += machines * traits.vcpus
 	}
-	return s.checkSKU(size, either(q.route.set, q.route.name), q.route.subscription, w.Location, w.Zones)
+	return s.store.skus.check(size, either(q.route.set, q.route.name), q.route.subscription, w.Location, w.Zones)
 }
 
 // checkNeed refuses more of a quota than is left, as preflight words it.
-func (q *request) checkNeed(of place, required int) *problem {
-	d := demand{resource: resource{subscription: q.route.subscription, location: of.location}}
+func (cp capacity) checkNeed(subscription string, of place, required int, now time.Time) *problem {
+	d := demand{resource: resource{subscription: subscription, location: of.location}}
 	if of.quota == instanceQuota {
 		d.machines = required
 	} else {
 		d.quotas, d.vcpus, d.count = []string{of.quota}, 1, required
 	}
-	p := q.server.checkQuota(d, q.now)
+	p := cp.checkQuota(d, now)
 	if p != nil {
 		p.detail.Code = "QuotaExceeded"
 	}

@@ -34,14 +34,14 @@ func (s *Server) Provision(vm string) (Provision, bool) {
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
-	c, ok := s.computer(vm, now)
+	c, ok := s.store.computer(vm, now)
 	if !ok {
 		return Provision{}, false
 	}
 	p := Provision{
 		ID: c.id, VMID: c.vmID, ComputerName: c.computerName, Address: c.ip, User: text(c.profile(), "osProfile", "adminUsername"),
 	}
-	if k := s.sku(c.size); k != nil {
+	if k := s.store.skus.find(c.size); k != nil {
 		p.MemoryMB = int(k.MemoryGB * 1024)
 	}
 	var b [6]byte

@@ -21,7 +21,7 @@ type demand struct {
 
 // demand is what n machines like this one need.
 func (i *instance) demand(n int) demand {
-	return demand{resource: i.resource, quotas: quotasOf(i.spot(), i.traits), vcpus: i.traits.vcpus, count: n, machines: n}
+	return demand{resource: i.resource, quotas: quotasOf(i.spot(), i.placement.traits), vcpus: i.placement.traits.vcpus, count: n, machines: n}
 }
 
 // demand is what n more instances need.
@@ -31,15 +31,15 @@ func (ss *scaleSet) demand(n int) demand {
 
 // used counts what is held of a quota: machines, or the vCPUs of machines that
 // are not deallocated, those being deleted included.
-func (s *Server) used(subscription, location, name string, now time.Time) int {
+func (st *store) used(subscription, location, name string, now time.Time) int {
 	used := 0
-	for i := range s.everyInstance() {
+	for i := range st.everyInstance() {
 		switch {
 		case i.gone(now) || i.extra || !i.in(subscription, "") || !strings.EqualFold(i.location, location):
 		case name == instanceQuota:
 			used++
-		case i.powerState(now) != "deallocated" && slices.Contains(quotasOf(i.spot(), i.traits), name):
-			used += i.traits.vcpus
+		case i.powerState(now) != "deallocated" && slices.Contains(quotasOf(i.spot(), i.placement.traits), name):
+			used += i.placement.traits.vcpus
 		}
 	}
 	return used
@@ -61,17 +61,17 @@ func quotasOf(spot bool, size traits) []string {
 }
 
 // checkQuota refuses a demand for more than the quotas allow.
-func (s *Server) checkQuota(d demand, now time.Time) *problem {
+func (cp capacity) checkQuota(d demand, now time.Time) *problem {
 	for _, name := range append(slices.Clone(d.quotas), instanceQuota) {
 		required := d.count * d.vcpus
 		if name == instanceQuota {
 			required = d.machines
 		}
-		limit, limited := s.Quota[name]
+		limit, limited := cp.quota[name]
 		if !limited || required <= 0 {
 			continue
 		}
-		used := s.used(d.subscription, d.location, name, now)
+		used := cp.store.used(d.subscription, d.location, name, now)
 		if used+required <= limit {
 			continue
 		}
@@ -106,27 +106,27 @@ type usage struct {
 const unlimited = 1_000_000
 
 func listUsages(q *request) answer {
-	if p := q.noProviderThere(q.route.location, "locations/usages"); p != nil {
+	if p := noProviderThere(q.store.regions(), q.query, q.route.location, "locations/usages"); p != nil {
 		return p.answer()
 	}
 	names := []string{"cores", "lowPriorityCores", instanceQuota}
-	for _, ss := range q.server.sets {
+	for _, ss := range q.store.sets {
 		if ss.in(q.route.subscription, "") && strings.EqualFold(ss.location, q.route.location) {
 			names = append(names, ss.quotas()...)
 		}
 	}
-	for i := range q.server.everyInstance() {
+	for i := range q.store.everyInstance() {
 		if i.in(q.route.subscription, "") && strings.EqualFold(i.location, q.route.location) {
-			names = append(names, quotasOf(i.spot(), i.traits)...)
+			names = append(names, quotasOf(i.spot(), i.placement.traits)...)
 		}
 	}
-	for _, k := range q.server.offered(q.route.location) {
+	for _, k := range q.store.skus.offered(q.route.location) {
 		names = append(names, k.Family)
 	}
 	slices.Sort(names)
 	list := []usage{}
 	for _, name := range slices.Compact(names) {
-		u := usage{Unit: "Count", Limit: unlimited, CurrentValue: q.server.used(q.route.subscription, q.route.location, name, q.now)}
+		u := usage{Unit: "Count", Limit: unlimited, CurrentValue: q.store.used(q.route.subscription, q.route.location, name, q.now)}
 		if limit, ok := q.server.Quota[name]; ok {
 			u.Limit = limit
 		}

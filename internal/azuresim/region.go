@@ -2,6 +2,7 @@ package azuresim
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -19,9 +20,9 @@ var publicRegions = []string{
 }
 
 // regions are the public ones, and those in which a world has something: it may be of another cloud. Sorted.
-func (s *Server) regions() []string {
-	all := slices.Concat(publicRegions, s.locations())
-	for _, g := range s.groups {
+func (st *store) regions() []string {
+	all := slices.Concat(publicRegions, st.locations())
+	for _, g := range st.groups {
 		all = append(all, region(g.location))
 	}
 	slices.Sort(all)
@@ -31,12 +32,12 @@ func (s *Server) regions() []string {
 // region is the short name of a region: people write "West Europe" as well.
 func region(name string) string { return strings.ToLower(strings.ReplaceAll(name, " ", "")) }
 
-func (s *Server) hasRegion(name string) bool { return slices.Contains(s.regions(), region(name)) }
+func hasRegion(regions []string, name string) bool { return slices.Contains(regions, region(name)) }
 
 // listRegions also has a logical region, in which nothing can be made, as Azure's list does.
 func listRegions(q *request) answer {
 	kinds := map[string]string{"europe": "Logical"}
-	for _, name := range q.server.regions() {
+	for _, name := range q.store.regions() {
 		kinds[name] = "Physical"
 	}
 	list := []map[string]any{}
@@ -51,22 +52,22 @@ func listRegions(q *request) answer {
 }
 
 // noGroupThere refuses a resource group in a region that does not exist.
-func (q *request) noGroupThere(name string) *problem {
-	if q.server.hasRegion(name) {
+func noGroupThere(regions []string, name string) *problem {
+	if hasRegion(regions, name) {
 		return nil
 	}
 	return fail(http.StatusBadRequest, "LocationNotAvailableForResourceGroup",
 		"The provided location '%s' is not available for resource group. List of available regions is '%s'.",
-		name, strings.Join(q.server.regions(), ","))
+		name, strings.Join(regions, ","))
 }
 
 // noProviderThere refuses a question about a region that does not exist. The kind is such as locations/usages.
-func (q *request) noProviderThere(name, kind string) *problem {
-	if q.server.hasRegion(name) {
+func noProviderThere(regions []string, query url.Values, name, kind string) *problem {
+	if hasRegion(regions, name) {
 		return nil
 	}
 	return fail(http.StatusBadRequest, "NoRegisteredProviderFound",
 		"No registered resource provider found for location '%s' and API version '%s' for type '%s'. "+
 			"The supported api-versions are '%s'. The supported locations are '%s'.",
-		name, q.query.Get("api-version"), kind, strings.Join(providerVersions, ", "), strings.Join(q.server.regions(), ", "))
+		name, query.Get("api-version"), kind, strings.Join(providerVersions, ", "), strings.Join(regions, ", "))
 }

@@ -6,13 +6,13 @@ import "time"
 const provisioningPatience = 20 * time.Minute
 
 // await has a new machine be provisioned by its own report, where machines give one, and fail without it. It stays, and runs: it may still come up.
-func (s *Server) await(i *instance, now time.Time) {
-	if !s.AwaitReports || i.reported {
+func (c compute) await(i *instance, now time.Time) {
+	if !c.awaits || i.provisioning.reported {
 		return
 	}
-	i.awaited, i.upAt = true, time.Time{}
-	i.failAt = now.Add(provisioningPatience)
-	i.failure = errorDetail{Code: "OSProvisioningTimedOut", Message: usualMessage("OSProvisioningTimedOut"), Target: i.instanceID()}
+	i.provisioning.awaited, i.provisioning.upAt = true, time.Time{}
+	i.provisioning.failAt = now.Add(provisioningPatience)
+	i.provisioning.failure = errorDetail{Code: "OSProvisioningTimedOut", Message: usualMessage("OSProvisioningTimedOut"), Target: i.instanceID()}
 }
 
 // Report is what the machine with a vmId reports of itself to the wire server, the first time that counts: it is provisioned, or why it is not. Later
@@ -22,24 +22,23 @@ func (s *Server) Report(vmID string, ready bool, why string) {
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
-	for i := range s.everyInstance() {
+	for i := range s.store.everyInstance() {
 		if i.vmID != vmID {
 			continue
 		}
 		s.remember(now)
-		i.reported = i.reported || ready
-		if !i.awaited || reached(i.failAt, now) {
+		i.provisioning.reported = i.provisioning.reported || ready
+		if !i.provisioning.awaited || reached(i.provisioning.failAt, now) {
 			return
 		}
-		i.awaited = false
 		if ready {
-			i.upAt, i.failAt, i.failure = now, time.Time{}, errorDetail{}
+			i.provisioning.succeed(now)
 			return
 		}
-		i.failAt, i.failure = now, errorDetail{
+		i.provisioning.fail(now, errorDetail{
 			Code: "OSProvisioningInternalError", Target: i.instanceID(),
 			Message: "OS Provisioning failed for VM '" + i.name() + "' due to an internal error: " + why,
-		}
+		})
 		return
 	}
 }

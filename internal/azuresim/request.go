@@ -14,6 +14,7 @@ import (
 // request is one request while it is answered.
 type request struct {
 	server *Server
+	store  *store // the server's
 	now    time.Time
 	http   *http.Request
 	base   string // scheme and host as the caller sees them

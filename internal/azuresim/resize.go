@@ -9,60 +9,60 @@ import (
 // resize makes the live instances n, as a write of sku.capacity does. It grows by
 // creating instances; it shrinks by choosing victims itself, which is the danger
 // of absolute writes. It answers quota, or the operation that was begun.
-func (s *Server) resize(ss *scaleSet, n int, kind string, now time.Time) (*operation, *problem) {
+func (c compute) resize(ss *scaleSet, n int, kind string, now time.Time) (*operation, *problem) {
 	live := ss.live(now)
 	if n > len(live) {
-		if p := s.checkSKU(ss.size(), ss.name, ss.subscription, ss.location, ss.zones()); p != nil {
+		if p := c.store.skus.check(ss.size(), ss.name, ss.subscription, ss.location, ss.zones()); p != nil {
 			return nil, p
 		}
 	}
-	if n < len(live) && s.Beliefs.LowerRefused {
+	if n < len(live) && c.beliefs.LowerRefused {
 		return nil, concurrentRequest()
 	}
-	if p := s.checkQuota(ss.demand(n-len(live)), now); p != nil {
+	if p := c.capacity.checkQuota(ss.demand(n-len(live)), now); p != nil {
 		return nil, p
 	}
-	if p := s.checkSpot(ss, n-len(live)); p != nil {
+	if p := c.capacity.checkSpot(ss, n-len(live)); p != nil {
 		return nil, p
 	}
 	var o operation
 	for range n - len(live) {
-		i := s.birth(ss, now)
-		s.strikeNewborn(i, kind, now)
-		s.allot(i, now)
+		i := c.birth(ss, now)
+		c.strikeNewborn(i, kind, now)
+		c.allot(i, now)
 		o.creates = append(o.creates, i)
 	}
-	s.overprovision(ss, o.creates, now)
+	c.overprovision(ss, o.creates, now)
 	for _, i := range ss.victims(len(live)-n, now) {
-		s.doom(&o, i, kind, now)
+		c.doom(&o, i, kind, now)
 	}
-	return s.begin(ss, now, o), nil
+	return c.store.operations.begin(c.seed, ss, now, o), nil
 }
 
 // doom starts the deletion of an instance as part of an operation.
-func (s *Server) doom(o *operation, i *instance, kind string, now time.Time) {
-	told, runs, gone := i.deleting(now) && !i.lastWord.IsZero(), i.powerState(now) == "running", i.goneAt
-	i.kill(now)
+func (c compute) doom(o *operation, i *instance, kind string, now time.Time) {
+	told, runs, gone := i.deletion.underWay(now) && !i.deletion.lastWord.IsZero(), i.powerState(now) == "running", i.deletion.goneAt
+	i.deletion.begin(now)
 	o.deletes = true
 	if told { // a second delete does not shorten its notice
-		i.goneAt = gone
+		i.deletion.goneAt = gone
 		o.doomed = append(o.doomed, i)
 	} else if notice := i.terminateNotice(); notice > 0 && runs {
-		s.carryOut(s.announce(i, Terminate, "User", notice, now))
+		c.events.carryOut(c.events.announce(i, Terminate, "User", notice, now))
 		o.doomed = append(o.doomed, i)
 	}
-	if s.strikeDoomed(i, kind) {
-		o.until = later(o.until, now.Add(i.deathTime))
+	if c.strikeDoomed(i, kind) {
+		o.until = later(o.until, now.Add(i.deletion.takes))
 		return
 	}
 	switch {
-	case !i.deleteFailAt.IsZero():
-		o.until = later(o.until, i.deleteFailAt)
-		o.errors = append(o.errors, i.deleteFailure)
-	case i.goneAt.IsZero():
+	case !i.deletion.failAt.IsZero():
+		o.until = later(o.until, i.deletion.failAt)
+		o.errors = append(o.errors, i.deletion.failure)
+	case i.deletion.goneAt.IsZero():
 		o.doomed = append(o.doomed, i)
-	case i.lastWord.IsZero():
-		o.until = later(o.until, i.goneAt)
+	case i.deletion.lastWord.IsZero():
+		o.until = later(o.until, i.deletion.goneAt)
 	}
 }
 
@@ -79,28 +79,28 @@ func (ss *scaleSet) victims(n int, now time.Time) []*instance {
 	zones, domains := map[string]int{}, map[domain]int{}
 	var candidates []*instance
 	for _, i := range ss.live(now) {
-		zones[i.zone]++
-		domains[domain{i.zone, i.faultDomain}]++
+		zones[i.placement.zone]++
+		domains[domain{i.placement.zone, i.placement.faultDomain}]++
 		if !i.protection.FromScaleIn && !i.protection.FromScaleSetActions {
 			candidates = append(candidates, i)
 		}
 	}
 	before := func(a, b *instance) int { // the next victim first
-		order := cmp.Compare(zones[b.zone], zones[a.zone])
+		order := cmp.Compare(zones[b.placement.zone], zones[a.placement.zone])
 		switch policy {
 		case "OldestVM":
 			return cmp.Or(order, a.created.Compare(b.created), a.number-b.number)
 		case "NewestVM":
 			return cmp.Or(order, b.created.Compare(a.created), b.number-a.number)
 		}
-		return cmp.Or(order, domains[domain{b.zone, b.faultDomain}]-domains[domain{a.zone, a.faultDomain}], b.number-a.number)
+		return cmp.Or(order, domains[domain{b.placement.zone, b.placement.faultDomain}]-domains[domain{a.placement.zone, a.placement.faultDomain}], b.number-a.number)
 	}
 	var victims []*instance
 	for len(victims) < n && len(candidates) > 0 {
 		next := slices.MinFunc(candidates, before)
 		victims = append(victims, next)
-		zones[next.zone]--
-		domains[domain{next.zone, next.faultDomain}]--
+		zones[next.placement.zone]--
+		domains[domain{next.placement.zone, next.placement.faultDomain}]--
 		candidates = slices.DeleteFunc(candidates, func(i *instance) bool { return i == next })
 	}
 	return victims

@@ -32,8 +32,8 @@ func (r resource) in(subscription, group string) bool {
 }
 
 // named is the resource that the request's path names by {name}.
-func (q *request) named() resource {
-	return resource{subscription: q.route.subscription, group: q.route.group, name: q.route.name}
+func (at route) named() resource {
+	return resource{subscription: at.subscription, group: at.group, name: at.name}
 }
 
 // find is the item with a resource id, in a list sorted by id; the zero value

@@ -50,7 +50,7 @@ func (s *Server) AddResourceGroup(d ResourceGroup) error {
 		return fmt.Errorf("add resource group %q: subscription, name and location are required", d.Name)
 	}
 	g := &resourceGroup{subscription: d.Subscription, name: d.Name, location: d.Location, tags: anyMap(d.Tags)}
-	if !shelve(&s.groups, g) {
+	if !shelve(&s.store.groups, g) {
 		return fmt.Errorf("add resource group %q: it exists already", g.id())
 	}
 	return nil
@@ -58,19 +58,19 @@ func (s *Server) AddResourceGroup(d ResourceGroup) error {
 
 // openGroup notes that the resource group of a resource exists. Azure keeps a
 // group whose last resource was deleted.
-func (s *Server) openGroup(r resource) {
-	shelve(&s.groups, &resourceGroup{subscription: r.subscription, name: r.group, location: r.location})
+func (st *store) openGroup(r resource) {
+	shelve(&st.groups, &resourceGroup{subscription: r.subscription, name: r.group, location: r.location})
 }
 
 // everySubscription are the ids of all subscriptions, sorted.
-func (s *Server) everySubscription() []string {
+func (st *store) everySubscription() []string {
 	var all []string
-	for _, g := range s.groups { // sorted by subscription first
+	for _, g := range st.groups { // sorted by subscription first
 		if n := len(all); n == 0 || !strings.EqualFold(all[n-1], g.subscription) {
 			all = append(all, g.subscription)
 		}
 	}
-	for _, id := range s.empty {
+	for _, id := range st.empty {
 		if !slices.ContainsFunc(all, func(known string) bool { return strings.EqualFold(known, id) }) {
 			all = append(all, id)
 		}
@@ -80,22 +80,22 @@ func (s *Server) everySubscription() []string {
 }
 
 // tenantOf is the directory of a subscription.
-func (s *Server) tenantOf(subscription string) string {
-	if s.TenantID != "" {
-		return s.TenantID
+func tenantOf(seed uint64, tenantID string, subscription string) string {
+	if tenantID != "" {
+		return tenantID
 	}
-	return s.guid("tenant", subscription)
+	return guid(seed, "tenant", subscription)
 }
 
-func (q *request) resourceGroup() (*resourceGroup, *problem) {
-	if g := find(q.server.groups, groupID(q.route.subscription, q.route.group)); g != nil {
+func (st *store) groupAt(r route) (*resourceGroup, *problem) {
+	if g := find(st.groups, groupID(r.subscription, r.group)); g != nil {
 		return g, nil
 	}
-	return nil, fail(http.StatusNotFound, "ResourceGroupNotFound", "Resource group '%s' could not be found.", q.route.group)
+	return nil, fail(http.StatusNotFound, "ResourceGroupNotFound", "Resource group '%s' could not be found.", r.group)
 }
 
 func getGroup(q *request) answer {
-	g, p := q.resourceGroup()
+	g, p := q.store.groupAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -107,7 +107,7 @@ func headGroup(*request) answer { return answer{status: http.StatusNoContent} }
 
 func listGroups(q *request) answer {
 	list := []map[string]any{}
-	for _, g := range q.server.groups {
+	for _, g := range q.store.groups {
 		if strings.EqualFold(g.subscription, q.route.subscription) {
 			list = append(list, g.wire())
 		}
@@ -126,11 +126,11 @@ func putGroup(q *request) answer {
 	if w.Location == "" {
 		return bad("LocationRequired", "The location property is required for this definition.").answer()
 	}
-	if p := q.noGroupThere(w.Location); p != nil {
+	if p := noGroupThere(q.store.regions(), w.Location); p != nil {
 		return p.answer()
 	}
 	q.route.group = q.route.name
-	g, p := q.resourceGroup()
+	g, p := q.store.groupAt(q.route)
 	status := http.StatusOK
 	switch {
 	case p != nil:
@@ -140,7 +140,7 @@ func putGroup(q *request) answer {
 		return fail(http.StatusConflict, "InvalidResourceGroupLocation",
 			"Invalid resource group location '%s'. The Resource group already exists in location '%s'.", w.Location, g.location).answer()
 	}
-	shelve(&q.server.groups, g)
+	shelve(&q.store.groups, g)
 	g.tags = w.Tags
 	return answer{status: status, body: g.wire()}
 }

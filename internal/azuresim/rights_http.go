@@ -44,13 +44,13 @@ func authorizationPath(scope, kind, name string) string {
 	return scope + "/providers/Microsoft.Authorization/" + kind + "/" + name
 }
 
-func (q *request) rolePath(r *Role) string {
-	return authorizationPath("/subscriptions/"+q.route.subscription, "roleDefinitions", r.ID)
+func (at route) rolePath(r *Role) string {
+	return authorizationPath("/subscriptions/"+at.subscription, "roleDefinitions", r.ID)
 }
 
-func (q *request) assignmentBody(a *assignment) map[string]any {
+func (at route) assignmentBody(a *assignment) map[string]any {
 	properties := map[string]any{
-		"roleDefinitionId": q.rolePath(a.role), "principalId": a.principal, "principalType": a.principalType,
+		"roleDefinitionId": at.rolePath(a.role), "principalId": a.principal, "principalType": a.principalType,
 		"scope": a.scope, "createdOn": timestamp(a.created),
 	}
 	if a.description != "" {
@@ -62,10 +62,10 @@ func (q *request) assignmentBody(a *assignment) map[string]any {
 	}
 }
 
-// findAssignment is the assignment in the path; -1 for none.
-func (q *request) findAssignment() int {
-	return slices.IndexFunc(q.server.rights.assignments, func(a *assignment) bool {
-		return strings.EqualFold(a.name, q.route.name) && strings.EqualFold(a.scope, q.route.scope)
+// assignmentAt is the assignment in the path; -1 for none.
+func (rs *rights) assignmentAt(at route) int {
+	return slices.IndexFunc(rs.assignments, func(a *assignment) bool {
+		return strings.EqualFold(a.name, at.name) && strings.EqualFold(a.scope, at.scope)
 	})
 }
 
@@ -87,10 +87,10 @@ func listAssignments(q *request) answer {
 		who = quoted(filter, "assignedTo")
 	}
 	list := []map[string]any{}
-	for _, a := range q.server.rights.assignments {
+	for _, a := range q.store.rights.assignments {
 		below := within(a.scope, q.route.scope) && !strings.Contains(strings.ToLower(filter), "atscope()")
 		if (below || within(q.route.scope, a.scope)) && (who == "" || strings.EqualFold(who, a.principal)) {
-			list = append(list, q.assignmentBody(a))
+			list = append(list, q.route.assignmentBody(a))
 		}
 	}
 	slices.SortFunc(list, func(a, b map[string]any) int { return strings.Compare(idOf(a), idOf(b)) })
@@ -103,11 +103,11 @@ func idOf(m map[string]any) string {
 }
 
 func getAssignment(q *request) answer {
-	n := q.findAssignment()
+	n := q.store.rights.assignmentAt(q.route)
 	if n < 0 {
 		return fail(http.StatusNotFound, "RoleAssignmentNotFound", "The role assignment '%s' is not found.", q.route.name).answer()
 	}
-	return answer{status: http.StatusOK, body: q.assignmentBody(q.server.rights.assignments[n])}
+	return answer{status: http.StatusOK, body: q.route.assignmentBody(q.store.rights.assignments[n])}
 }
 
 func putAssignment(q *request) answer {
@@ -123,8 +123,8 @@ func putAssignment(q *request) answer {
 	if p := q.decode(&w); p != nil {
 		return p.answer()
 	}
-	role := q.server.role(w.Properties.RoleDefinitionID)
-	known := q.server.inDirectory(w.Properties.PrincipalID, q.now)
+	role := q.store.rights.role(w.Properties.RoleDefinitionID)
+	known := q.store.inDirectory(q.server.Seed, q.server.DirectoryDelay, w.Properties.PrincipalID, q.now)
 	switch {
 	case w.Properties.DisplayName != nil:
 		return bad("InvalidRequestContent", "The request content was invalid and could not be deserialized: 'Could not find member 'displayName' on object of type 'RoleAssignmentProperties'.'").answer()
@@ -138,13 +138,13 @@ func putAssignment(q *request) answer {
 	case !known && w.Properties.PrincipalType == "": // a type says that the directory need not be asked
 		return bad("PrincipalNotFound",
 			"Principal %s does not exist in the directory %s. Check that you have the correct principal ID. If you are creating this principal and then immediately assigning a role, this error might be related to a replication delay. In this case, set the role assignment principalType property to a value, such as ServicePrincipal, User, or Group.  See https://aka.ms/docs-principaltype",
-			strings.ReplaceAll(w.Properties.PrincipalID, "-", ""), q.server.tenantOf(q.route.subscription)).answer()
+			strings.ReplaceAll(w.Properties.PrincipalID, "-", ""), tenantOf(q.server.Seed, q.server.TenantID, q.route.subscription)).answer()
 	}
 	if w.Properties.PrincipalType == "" {
 		w.Properties.PrincipalType = "ServicePrincipal"
 	}
 	status := http.StatusCreated
-	if q.findAssignment() >= 0 {
+	if q.store.rights.assignmentAt(q.route) >= 0 {
 		status = http.StatusOK
 	}
 	a := &assignment{
@@ -152,28 +152,27 @@ func putAssignment(q *request) answer {
 		principal: w.Properties.PrincipalID, principalType: w.Properties.PrincipalType, description: w.Properties.Description,
 		created: q.now,
 	}
-	if p := q.server.assign(a); p != nil {
+	if p := q.store.rights.assign(a); p != nil {
 		return p.answer()
 	}
-	return answer{status: status, body: q.assignmentBody(a)}
+	return answer{status: status, body: q.route.assignmentBody(a)}
 }
 
 // replication is how long the directory does not know a new identity in all its parts (assumed).
 const replication = 30 * time.Second
 
 // inDirectory reports whether the directory knows a principal, which it does some time after its creation.
-func (s *Server) inDirectory(objectID string, now time.Time) bool {
-	delay := s.DirectoryDelay
+func (st *store) inDirectory(seed uint64, delay time.Duration, objectID string, now time.Time) bool {
 	if delay == 0 {
 		delay = replication
 	}
-	for _, p := range s.principals {
+	for _, p := range st.principals {
 		if strings.EqualFold(p.objectID, objectID) {
 			return !now.Before(p.created.Add(delay))
 		}
 	}
-	for i := range s.everyInstance() { // whose identity has asked for no token yet
-		if c, ok := s.computer(i.id(), now); ok && c.systemAssigned && strings.EqualFold(s.guid("object", i.vmID), objectID) {
+	for i := range st.everyInstance() { // whose identity has asked for no token yet
+		if c, ok := st.computer(i.id(), now); ok && c.systemAssigned && strings.EqualFold(guid(seed, "object", i.vmID), objectID) {
 			return !now.Before(i.created.Add(delay))
 		}
 	}
@@ -181,13 +180,13 @@ func (s *Server) inDirectory(objectID string, now time.Time) bool {
 }
 
 func deleteAssignment(q *request) answer {
-	n := q.findAssignment()
+	n := q.store.rights.assignmentAt(q.route)
 	if n < 0 {
 		return answer{status: http.StatusNoContent}
 	}
-	gone := q.server.rights.assignments[n]
-	q.server.rights.assignments = slices.Delete(q.server.rights.assignments, n, n+1)
-	return answer{status: http.StatusOK, body: q.assignmentBody(gone)}
+	gone := q.store.rights.assignments[n]
+	q.store.rights.assignments = slices.Delete(q.store.rights.assignments, n, n+1)
+	return answer{status: http.StatusOK, body: q.route.assignmentBody(gone)}
 }
 
 // permissionBody is a set of actions.
@@ -209,10 +208,10 @@ func listPermissions(q *request) answer {
 	switch p := q.principal; {
 	case p == nil:
 		rows = append(rows, permissionOf([]string{"*"}, nil))
-	case !q.server.rights.governed[strings.ToLower(p.objectID)]:
+	case !q.store.rights.governed[strings.ToLower(p.objectID)]:
 		rows = append(rows, permissionOf([]string{"*"}, p.denied))
 	default:
-		for _, a := range q.server.rolesOf(p, q.route.scope, q.now) {
+		for _, a := range q.store.rights.rolesOf(q.server.RoleDelay, p, q.route.scope, q.now) {
 			rows = append(rows, permissionOf(a.role.Actions, append(slices.Clone(a.role.NotActions), p.denied...)))
 		}
 	}

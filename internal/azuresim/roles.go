@@ -55,12 +55,12 @@ func (s *Server) AddRole(r Role) error {
 		return fmt.Errorf("add role %q: a name and at least one action are required", r.Name)
 	}
 	if r.ID == "" {
-		r.ID = s.guid("role", r.Name)
+		r.ID = guid(s.Seed, "role", r.Name)
 	}
-	if s.role(r.ID) != nil || s.role(r.Name) != nil {
+	if s.store.rights.role(r.ID) != nil || s.store.rights.role(r.Name) != nil {
 		return fmt.Errorf("add role %q: it exists already", r.Name)
 	}
-	s.rights.roles = append(s.rights.roles, &r)
+	s.store.rights.roles = append(s.store.rights.roles, &r)
 	return nil
 }
 
@@ -71,11 +71,11 @@ func (s *Server) AddRole(r Role) error {
 func (s *Server) AddRoleAssignment(d RoleAssignment) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.assignRole(d, s.now())
+	return s.store.assignRole(s.Seed, s.TenantID, d, s.now())
 }
 
-func (s *Server) assignRole(d RoleAssignment, now time.Time) error {
-	p, role := s.principal(d.Principal, now), s.role(d.Role)
+func (st *store) assignRole(seed uint64, tenantID string, d RoleAssignment, now time.Time) error {
+	p, role := st.principal(seed, tenantID, d.Principal, now), st.rights.role(d.Role)
 	switch {
 	case p == nil:
 		return fmt.Errorf("assign role %q: there is no principal %q", d.Role, d.Principal)
@@ -84,9 +84,9 @@ func (s *Server) assignRole(d RoleAssignment, now time.Time) error {
 	}
 	a := &assignment{name: d.Name, scope: d.Scope, role: role, principal: p.objectID, principalType: "ServicePrincipal", created: now}
 	if a.name == "" {
-		a.name = s.guid("role assignment", role.ID, p.objectID, strings.ToLower(d.Scope))
+		a.name = guid(seed, "role assignment", role.ID, p.objectID, strings.ToLower(d.Scope))
 	}
-	if problem := s.assign(a); problem != nil {
+	if problem := st.rights.assign(a); problem != nil {
 		return fmt.Errorf("assign role %q to %q at %q: %s", d.Role, d.Principal, d.Scope, problem.detail.Message)
 	}
 	return nil
@@ -98,20 +98,20 @@ func (s *Server) RemoveRoleAssignments(principal string) error {
 	return s.Perform(Act{Do: "remove-roles", Target: principal})
 }
 
-func (s *Server) removeRoles(p *principal) {
-	s.govern(p.objectID)
-	s.rights.assignments = slices.DeleteFunc(s.rights.assignments, func(a *assignment) bool {
+func (rs *rights) removeRoles(p *principal) {
+	rs.govern(p.objectID)
+	rs.assignments = slices.DeleteFunc(rs.assignments, func(a *assignment) bool {
 		return strings.EqualFold(a.principal, p.objectID)
 	})
 }
 
 // assign stores an assignment, or answers why Azure would not.
-func (s *Server) assign(a *assignment) *problem {
+func (rs *rights) assign(a *assignment) *problem {
 	a.scope = strings.TrimRight(a.scope, "/")
 	if !strings.HasPrefix(strings.ToLower(a.scope), "/subscriptions/") {
 		return bad("InvalidScope", "The scope '%s' is not valid: it must be a subscription, a resource group or a resource.", a.scope)
 	}
-	for _, other := range s.rights.assignments {
+	for _, other := range rs.assignments {
 		same := strings.EqualFold(other.principal, a.principal) && other.role == a.role && strings.EqualFold(other.scope, a.scope)
 		named := strings.EqualFold(other.name, a.name) && strings.EqualFold(other.scope, a.scope)
 		switch {
@@ -128,22 +128,22 @@ func (s *Server) assign(a *assignment) *problem {
 		return bad("RoleAssignmentScopeNotAssignableToRoleDefinition",
 			"The role assignment scope '%s' is not assignable to role definition '%s'.", a.scope, a.role.ID)
 	}
-	s.rights.assignments = append(s.rights.assignments, a)
-	s.govern(a.principal)
+	rs.assignments = append(rs.assignments, a)
+	rs.govern(a.principal)
 	return nil
 }
 
-func (s *Server) govern(objectID string) {
-	if s.rights.governed == nil {
-		s.rights.governed = map[string]bool{}
+func (rs *rights) govern(objectID string) {
+	if rs.governed == nil {
+		rs.governed = map[string]bool{}
 	}
-	s.rights.governed[strings.ToLower(objectID)] = true
+	rs.governed[strings.ToLower(objectID)] = true
 }
 
 // role finds a role by name, GUID or resource id; nil for none.
-func (s *Server) role(ref string) *Role {
+func (rs *rights) role(ref string) *Role {
 	guid := ref[strings.LastIndexByte(ref, '/')+1:]
-	for _, r := range slices.Concat(builtInRoles, s.rights.roles) {
+	for _, r := range slices.Concat(builtInRoles, rs.roles) {
 		if strings.EqualFold(r.ID, guid) || strings.EqualFold(r.Name, ref) {
 			return r
 		}
@@ -153,17 +153,17 @@ func (s *Server) role(ref string) *Role {
 
 // principal finds a principal by client id, object id or resource id; that of a
 // machine is its own identity.
-func (s *Server) principal(ref string, now time.Time) *principal {
+func (st *store) principal(seed uint64, tenantID string, ref string, now time.Time) *principal {
 	if ref == "" {
 		return nil
 	}
-	for _, p := range s.principals {
+	for _, p := range st.principals {
 		if strings.EqualFold(p.clientID, ref) || strings.EqualFold(p.objectID, ref) || strings.EqualFold(p.id, ref) {
 			return p
 		}
 	}
-	if c, ok := s.computer(ref, now); ok && c.systemAssigned {
-		return s.machineIdentity(c)
+	if c, ok := st.computer(ref, now); ok && c.systemAssigned {
+		return st.principals.ofMachine(seed, tenantID, c)
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-func (q *request) roleBody(r *Role) map[string]any {
+func (at route) roleBody(r *Role) map[string]any {
 	kind, scopes := "CustomRole", r.AssignableScopes
 	if slices.Contains(builtInRoles, r) {
 		kind = "BuiltInRole"
@@ -15,7 +15,7 @@ func (q *request) roleBody(r *Role) map[string]any {
 		scopes = []string{"/"}
 	}
 	return map[string]any{
-		"id": q.rolePath(r), "name": r.ID, "type": "Microsoft.Authorization/roleDefinitions",
+		"id": at.rolePath(r), "name": r.ID, "type": "Microsoft.Authorization/roleDefinitions",
 		"properties": map[string]any{
 			"roleName": r.Name, "type": kind, "description": r.Description, "assignableScopes": scopes,
 			"permissions": []permissionBody{permissionOf(r.Actions, r.NotActions)},
@@ -28,8 +28,8 @@ func listRoles(q *request) answer {
 	filter := q.query.Get("$filter")
 	name, kind := quoted(filter, "roleName"), quoted(filter, "type")
 	list := []map[string]any{}
-	for _, r := range slices.Concat(builtInRoles, q.server.rights.roles) {
-		body := q.roleBody(r)
+	for _, r := range slices.Concat(builtInRoles, q.store.rights.roles) {
+		body := q.route.roleBody(r)
 		if (name == "" || strings.EqualFold(name, r.Name)) && (kind == "" || strings.EqualFold(kind, body["properties"].(map[string]any)["type"].(string))) {
 			list = append(list, body)
 		}
@@ -38,21 +38,21 @@ func listRoles(q *request) answer {
 	return page(q, list, idOf)
 }
 
-func (q *request) findRole() (*Role, *problem) {
-	for _, r := range slices.Concat(builtInRoles, q.server.rights.roles) {
-		if strings.EqualFold(r.ID, q.route.name) {
+func (rs *rights) roleAt(at route) (*Role, *problem) {
+	for _, r := range slices.Concat(builtInRoles, rs.roles) {
+		if strings.EqualFold(r.ID, at.name) {
 			return r, nil
 		}
 	}
-	return nil, fail(http.StatusNotFound, "RoleDefinitionDoesNotExist", "The specified role definition with ID '%s' does not exist.", q.route.name)
+	return nil, fail(http.StatusNotFound, "RoleDefinitionDoesNotExist", "The specified role definition with ID '%s' does not exist.", at.name)
 }
 
 func getRole(q *request) answer {
-	r, p := q.findRole()
+	r, p := q.store.rights.roleAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
-	return answer{status: http.StatusOK, body: q.roleBody(r)}
+	return answer{status: http.StatusOK, body: q.route.roleBody(r)}
 }
 
 func putRole(q *request) answer {
@@ -77,32 +77,32 @@ func putRole(q *request) answer {
 	for _, p := range w.Properties.Permissions {
 		written.Actions, written.NotActions = append(written.Actions, p.Actions...), append(written.NotActions, p.NotActions...)
 	}
-	if other := q.server.role(written.Name); other != nil && !strings.EqualFold(other.ID, written.ID) {
+	if other := q.store.rights.role(written.Name); other != nil && !strings.EqualFold(other.ID, written.ID) {
 		return fail(http.StatusConflict, "RoleDefinitionWithSameNameExists",
 			"A custom role with the same name already exists in this directory. Use a different name.").answer()
 	}
-	r, p := q.findRole()
+	r, p := q.store.rights.roleAt(q.route)
 	switch {
 	case p != nil:
 		r = &Role{}
-		q.server.rights.roles = append(q.server.rights.roles, r)
+		q.store.rights.roles = append(q.store.rights.roles, r)
 	case slices.Contains(builtInRoles, r):
 		return fail(http.StatusForbidden, "RoleDefinitionIsBuiltIn", "The built-in role definition '%s' cannot be changed.", r.ID).answer()
 	}
 	*r = written // assignments of the role follow its new actions
-	return answer{status: http.StatusCreated, body: q.roleBody(r)}
+	return answer{status: http.StatusCreated, body: q.route.roleBody(r)}
 }
 
 func deleteRole(q *request) answer {
-	r, p := q.findRole()
+	r, p := q.store.rights.roleAt(q.route)
 	switch {
 	case p != nil:
 		return answer{status: http.StatusNoContent}
 	case slices.Contains(builtInRoles, r):
 		return fail(http.StatusForbidden, "RoleDefinitionIsBuiltIn", "The built-in role definition '%s' cannot be deleted.", r.ID).answer()
-	case slices.ContainsFunc(q.server.rights.assignments, func(a *assignment) bool { return a.role == r }):
+	case slices.ContainsFunc(q.store.rights.assignments, func(a *assignment) bool { return a.role == r }):
 		return bad("RoleDefinitionHasAssignments", "There are existing role assignments referencing role (code: RoleDefinitionHasAssignments).").answer()
 	}
-	q.server.rights.roles = slices.DeleteFunc(q.server.rights.roles, func(other *Role) bool { return other == r })
-	return answer{status: http.StatusOK, body: q.roleBody(r)}
+	q.store.rights.roles = slices.DeleteFunc(q.store.rights.roles, func(other *Role) bool { return other == r })
+	return answer{status: http.StatusOK, body: q.route.roleBody(r)}
 }

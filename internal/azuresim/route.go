@@ -204,12 +204,12 @@ func (q *request) checkScope() *problem {
 	if r.subscription == "" {
 		return nil
 	}
-	known := slices.ContainsFunc(s.groups, func(g *resourceGroup) bool { return strings.EqualFold(g.subscription, r.subscription) }) ||
-		slices.ContainsFunc(s.empty, func(id string) bool { return strings.EqualFold(id, r.subscription) })
+	known := slices.ContainsFunc(s.store.groups, func(g *resourceGroup) bool { return strings.EqualFold(g.subscription, r.subscription) }) ||
+		slices.ContainsFunc(s.store.empty, func(id string) bool { return strings.EqualFold(id, r.subscription) })
 	switch {
 	case !known:
 		return fail(http.StatusNotFound, "SubscriptionNotFound", "The subscription '%s' could not be found.", r.subscription)
-	case r.group != "" && find(s.groups, groupID(r.subscription, r.group)) == nil:
+	case r.group != "" && find(s.store.groups, groupID(r.subscription, r.group)) == nil:
 		return fail(http.StatusNotFound, "ResourceGroupNotFound", "Resource group '%s' could not be found.", r.group)
 	}
 	return nil

@@ -31,7 +31,7 @@ func (c *command) result() map[string]any {
 }
 
 func runCommandOnMachine(q *request) answer {
-	i, p := q.virtualMachine()
+	i, p := q.store.machineAt(q.route, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -39,7 +39,7 @@ func runCommandOnMachine(q *request) answer {
 }
 
 func runCommandOnInstance(q *request) answer {
-	i, p := q.findInstance()
+	i, p := q.store.instanceAt(q.route, q.http.Method, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -63,7 +63,7 @@ func (q *request) runCommand(i *instance) answer {
 		return bad("InvalidParameter", "Required parameter 'script' is missing (null).").target("script").answer()
 	case i.powerState(q.now) != "running":
 		return fail(http.StatusConflict, "OperationNotAllowed", "The operation requires the VM to be running (or set to run).").answer()
-	case s.commanded(i):
+	case s.store.operations.commanded(i):
 		return fail(http.StatusConflict, "Conflict",
 			"Run command extension execution is in progress. Please wait for completion before invoking a run command.").answer()
 	}
@@ -72,18 +72,18 @@ func (q *request) runCommand(i *instance) answer {
 		o.until = q.now.Add(agentPatience)
 		o.errors = []errorDetail{{Code: "VMAgentStatusCommunicationError", Message: "VM '" + i.name() +
 			"' has not reported status for VM agent or extensions. Verify that the OS is up and healthy, the VM has a running VM agent, and that it can establish outbound connections to Azure storage."}}
-		return q.async(answer{status: http.StatusAccepted}, s.launch(machineKind, i.location, q.now, o))
+		return q.async(answer{status: http.StatusAccepted}, s.store.operations.launch(s.Seed, machineKind, i.location, q.now, o))
 	}
 	o.command = &command{vmID: i.vmID}
-	begun := s.launch(machineKind, i.location, q.now, o)
+	begun := s.store.operations.launch(s.Seed, machineKind, i.location, q.now, o)
 	id := i.id()
-	s.scripts.Go(func() { s.run(begun, id, w.Script) })
+	s.scripts.Go(func() { begun.run(s, id, w.Script) })
 	return q.async(answer{status: http.StatusAccepted}, begun)
 }
 
 // commanded reports whether a script runs in a machine.
-func (s *Server) commanded(i *instance) bool {
-	for _, o := range s.operations {
+func (ops *operations) commanded(i *instance) bool {
+	for _, o := range ops.byID {
 		if o.command != nil && o.command.vmID == i.vmID && o.command.ended.IsZero() {
 			return true
 		}
@@ -92,7 +92,7 @@ func (s *Server) commanded(i *instance) bool {
 }
 
 // run has the machine's agent run a script, and writes down what came of it. It is the one thing here that takes as long as it takes.
-func (s *Server) run(o *operation, machine string, script []string) {
+func (o *operation) run(s *Server, machine string, script []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), longestScript)
 	defer cancel()
 	stdout, stderr, err := s.Run(ctx, machine, script)

@@ -100,22 +100,22 @@ func (s *Server) AddScaleSet(d ScaleSet) error {
 		traits:   traits{d.VCPUs, d.Family, d.MaxDataDisks},
 		reuseIDs: d.ReuseIDs, created: now,
 	}
-	if err := s.insert(ss); err != nil {
+	if err := s.store.insert(s.Seed, ss); err != nil {
 		return err
 	}
 	for range d.Capacity {
-		i := s.birth(ss, now)
-		i.upAt, i.failAt, i.failure, i.awaited = now, time.Time{}, errorDetail{}, false
+		i := s.compute().birth(ss, now)
+		i.provisioning.succeed(now)
 	}
 	return nil
 }
 
-func (s *Server) insert(ss *scaleSet) error {
-	if !shelve(&s.sets, ss) {
+func (st *store) insert(seed uint64, ss *scaleSet) error {
+	if !shelve(&st.sets, ss) {
 		return fmt.Errorf("add scale set %q: it exists already", ss.id())
 	}
-	s.openGroup(ss.resource)
-	ss.uniqueID = s.guid("scale set", ss.id())
+	st.openGroup(ss.resource)
+	ss.uniqueID = guid(seed, "scale set", ss.id())
 	return nil
 }
 

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// scaleSet is the scale set in the path.
-func (q *request) scaleSet() (*scaleSet, *problem) {
-	r := resource{subscription: q.route.subscription, group: q.route.group, name: q.route.set}
-	if ss := find(q.server.sets, r.path(setKind)); ss != nil {
+// scaleSetAt is the scale set in the path.
+func (st *store) scaleSetAt(at route) (*scaleSet, *problem) {
+	r := resource{subscription: at.subscription, group: at.group, name: at.set}
+	if ss := find(st.sets, r.path(setKind)); ss != nil {
 		return ss, nil
 	}
 	return nil, resourceNotFound(setKind, r.name, r.group)
 }
 
-// uniformSet is the scale set in the path of a call that flexible orchestration
+// uniformSetAt is the scale set in the path of a call that flexible orchestration
 // does not know.
-func (q *request) uniformSet(call string) (*scaleSet, *problem) {
-	ss, p := q.scaleSet()
+func (st *store) uniformSetAt(at route, call string) (*scaleSet, *problem) {
+	ss, p := st.scaleSetAt(at)
 	if p == nil && ss.flexible() {
 		p = bad("BadRequest", "Operation 'VirtualMachineScaleSets.%s' is not allowed on Virtual Machine Scale Set '%s'.", call, ss.name)
 	}
@@ -30,23 +30,23 @@ func (q *request) uniformSet(call string) (*scaleSet, *problem) {
 
 func listScaleSets(q *request) answer {
 	list := []map[string]any{}
-	for _, ss := range q.server.sets {
+	for _, ss := range q.store.sets {
 		if strings.EqualFold(ss.subscription, q.route.subscription) &&
 			(q.route.group == "" || strings.EqualFold(ss.group, q.route.group)) &&
 			(q.route.location == "" || strings.EqualFold(ss.location, q.route.location)) {
-			list = append(list, q.showScaleSet(ss, q.fault))
+			list = append(list, q.store.showScaleSet(ss, q.fault, q.now))
 		}
 	}
 	return page(q, list, func(m map[string]any) string { return strings.ToLower(m["id"].(string)) })
 }
 
 func getScaleSet(q *request) answer {
-	ss, p := q.scaleSet()
+	ss, p := q.store.scaleSetAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
-	body := q.showScaleSet(ss, q.fault)
-	if data := ss.text("properties", "virtualMachineProfile", "userData"); data != "" && q.expands("userData") {
+	body := q.store.showScaleSet(ss, q.fault, q.now)
+	if data := ss.text("properties", "virtualMachineProfile", "userData"); data != "" && expands(q.query, "userData") {
 		asMap(dig(body, "properties", "virtualMachineProfile"))["userData"] = data
 	}
 	return answer{status: http.StatusOK, body: body}
@@ -54,17 +54,17 @@ func getScaleSet(q *request) answer {
 
 // showScaleSet is a scale set as a read shows it, with what is known of its
 // identities; a flexible one only names them.
-func (q *request) showScaleSet(ss *scaleSet, f Fault) map[string]any {
-	body := ss.wire(q.now, f)
+func (st *store) showScaleSet(ss *scaleSet, f Fault, now time.Time) map[string]any {
+	body := ss.wire(now, f)
 	if !ss.flexible() {
-		q.server.nameIdentities(body)
+		st.principals.nameIdentities(body)
 	}
 	return body
 }
 
 // nameIdentities adds to a resource that is shown the client and object ids of its
 // user-assigned identities.
-func (s *Server) nameIdentities(body map[string]any) {
+func (d directory) nameIdentities(body map[string]any) {
 	_, assigned := identities(body["identity"])
 	if len(assigned) == 0 {
 		return
@@ -72,7 +72,7 @@ func (s *Server) nameIdentities(body map[string]any) {
 	identity, users := maps.Clone(asMap(body["identity"])), map[string]any{}
 	for _, id := range assigned {
 		users[id] = map[string]any{}
-		for _, p := range s.principals {
+		for _, p := range d {
 			if strings.EqualFold(p.id, id) {
 				users[id] = map[string]any{"clientId": p.clientID, "principalId": p.objectID}
 			}
@@ -131,8 +131,8 @@ func (q *request) checkETag(current string) *problem {
 }
 
 // checkFree holds If-Match against a resource that is not there.
-func (q *request) checkFree() *problem {
-	if given := q.http.Header.Get("If-Match"); given != "" {
+func checkFree(h http.Header) *problem {
+	if given := h.Get("If-Match"); given != "" {
 		return fail(http.StatusPreconditionFailed, "PreconditionFailed",
 			"Etag provided in if-match header %s does not match: the resource does not exist.", given)
 	}
@@ -142,7 +142,7 @@ func (q *request) checkFree() *problem {
 // patchScaleSet merges: what the body does not mention stays. Tags are replaced
 // as a whole.
 func patchScaleSet(q *request) answer {
-	ss, p := q.scaleSet()
+	ss, p := q.store.scaleSetAt(q.route)
 	if p != nil {
 		return p.answer()
 	}
@@ -170,7 +170,7 @@ func putScaleSet(q *request) answer {
 	if p != nil {
 		return p.answer()
 	}
-	ss, p := q.scaleSet()
+	ss, p := q.store.scaleSetAt(q.route)
 	if p != nil {
 		return q.create(w)
 	}
@@ -194,7 +194,7 @@ func putScaleSet(q *request) answer {
 
 // create makes the scale set of a PUT to a name that is free.
 func (q *request) create(w write) answer {
-	if p := q.checkFree(); p != nil {
+	if p := checkFree(q.http.Header); p != nil {
 		return p.answer()
 	}
 	if w.Location == nil || *w.Location == "" {
@@ -206,14 +206,14 @@ func (q *request) create(w write) answer {
 		version:  1, created: q.now,
 	}
 	if w.SKU != nil && w.SKU.Name != nil {
-		ss.traits = q.server.traits(*w.SKU.Name)
+		ss.traits = q.store.traits(*w.SKU.Name)
 	}
-	if err := q.server.insert(ss); err != nil {
+	if err := q.store.insert(q.server.Seed, ss); err != nil {
 		return fail(http.StatusConflict, "Conflict", "%v", err).answer()
 	}
 	a := q.apply(ss, w, func() {})
 	if a.status != http.StatusOK {
-		q.server.sets = slices.DeleteFunc(q.server.sets, func(other *scaleSet) bool { return other == ss })
+		q.store.sets = slices.DeleteFunc(q.store.sets, func(other *scaleSet) bool { return other == ss })
 		return a
 	}
 	a.status = http.StatusCreated
@@ -266,7 +266,7 @@ func (q *request) apply(ss *scaleSet, w write, properties func()) answer {
 	p := ss.checkModel(undo, capacity)
 	var o *operation
 	if p == nil {
-		o, p = q.server.resize(ss, capacity, q.route.kind, q.now)
+		o, p = q.server.compute().resize(ss, capacity, q.route.kind, q.now)
 	}
 	if p != nil {
 		ss.model, ss.version = undo, before
@@ -275,7 +275,7 @@ func (q *request) apply(ss *scaleSet, w write, properties func()) answer {
 	if only := (write{Tags: w.Tags}); !q.server.Beliefs.TagsKeepETag || !reflect.DeepEqual(w, only) {
 		ss.etag++
 	}
-	return q.async(answer{status: http.StatusOK, body: q.showScaleSet(ss, Fault{})}, o)
+	return q.async(answer{status: http.StatusOK, body: q.store.showScaleSet(ss, Fault{}, q.now)}, o)
 }
 
 // sameButTags compares two models of machines.
@@ -293,7 +293,7 @@ type statusCount struct {
 }
 
 func getScaleSetView(q *request) answer {
-	ss, p := q.uniformSet("instanceView.GET")
+	ss, p := q.store.uniformSetAt(q.route, "instanceView.GET")
 	if p != nil {
 		return p.answer()
 	}
@@ -327,19 +327,19 @@ func provisioningStatus(state string, at time.Time) status {
 
 // deleteScaleSet deletes a scale set with its instances.
 func deleteScaleSet(q *request) answer {
-	ss, p := q.scaleSet()
+	ss, p := q.store.scaleSetAt(q.route)
 	if p != nil {
 		return answer{status: http.StatusNoContent}
 	}
-	return q.async(answer{status: http.StatusAccepted}, q.server.begin(ss, q.now, q.server.demolish(ss, q.route.kind, q.now)))
+	return q.async(answer{status: http.StatusAccepted}, q.store.operations.begin(q.server.Seed, ss, q.now, q.server.compute().demolish(ss, q.route.kind, q.now)))
 }
 
 // demolish is the operation that deletes a scale set with its instances, asked for by a request of that kind.
-func (s *Server) demolish(ss *scaleSet, kind string, now time.Time) operation {
+func (c compute) demolish(ss *scaleSet, kind string, now time.Time) operation {
 	ss.doomed = true
 	var o operation
 	for _, i := range ss.listed(now) {
-		s.doom(&o, i, kind, now)
+		c.doom(&o, i, kind, now)
 	}
 	return o
 }

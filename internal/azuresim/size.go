@@ -22,13 +22,13 @@ var sizeName = regexp.MustCompile(`(?i)^(?:Standard|Basic)_([A-Z]+)(\d+)(?:-\d+)
 
 // traits of a size: those that a scale set of that size was described with, those
 // of the SKU, or else what the name says. Most sizes take two data disks for a vCPU.
-func (s *Server) traits(size string) traits {
-	for _, ss := range s.sets {
+func (st *store) traits(size string) traits {
+	for _, ss := range st.sets {
 		if strings.EqualFold(ss.size(), size) && ss.traits.vcpus > 0 {
 			return ss.traits
 		}
 	}
-	if k := s.sku(size); k != nil {
+	if k := st.skus.find(size); k != nil {
 		return traits{vcpus: k.VCPUs, family: k.Family, dataDisks: k.MaxDataDisks}
 	}
 	m := sizeName.FindStringSubmatch(size)

@@ -31,6 +31,9 @@ type Restriction struct {
 	Zones    []string // none: the whole location
 }
 
+// catalogue is a list of sizes that stands before the built-in one.
+type catalogue []*SKU
+
 // AddSKU adds a size to the list, or replaces the one of its name. Scale sets and
 // machines may be of sizes that are not listed; nothing restricts those.
 func (s *Server) AddSKU(d SKU) error {
@@ -44,14 +47,14 @@ func (s *Server) AddSKU(d SKU) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.skus = slices.DeleteFunc(s.skus, func(other *SKU) bool { return strings.EqualFold(other.Name, d.Name) })
-	s.skus = append(s.skus, &d)
+	s.store.skus = slices.DeleteFunc(s.store.skus, func(other *SKU) bool { return strings.EqualFold(other.Name, d.Name) })
+	s.store.skus = append(s.store.skus, &d)
 	return nil
 }
 
-// sku finds a size by name: one that was added, or a built-in one; nil for none.
-func (s *Server) sku(name string) *SKU {
-	for _, k := range slices.Concat(s.skus, builtInSKUs) {
+// find finds a size by name: one that was added, or a built-in one; nil for none.
+func (c catalogue) find(name string) *SKU {
+	for _, k := range slices.Concat(c, builtInSKUs) {
 		if strings.EqualFold(k.Name, name) {
 			return k
 		}
@@ -60,10 +63,10 @@ func (s *Server) sku(name string) *SKU {
 }
 
 // offered are the sizes that a location has, sorted by name.
-func (s *Server) offered(location string) []*SKU {
+func (c catalogue) offered(location string) []*SKU {
 	var offered []*SKU
-	for _, k := range slices.Concat(s.skus, builtInSKUs) {
-		if s.sku(k.Name) == k && k.in(location) {
+	for _, k := range slices.Concat(c, builtInSKUs) {
+		if c.find(k.Name) == k && k.in(location) {
 			offered = append(offered, k)
 		}
 	}
@@ -82,11 +85,11 @@ func (k *SKU) zones() []string {
 	return []string{"1", "2", "3"}
 }
 
-// checkSKU refuses new machines of a size that the location does not offer, or
+// check refuses new machines of a size that the location does not offer, or
 // that is restricted there or in one of their zones. The resource is named in the
 // refusal.
-func (s *Server) checkSKU(size, resource, subscription, location string, zones []string) *problem {
-	k := s.sku(size)
+func (c catalogue) check(size, resource, subscription, location string, zones []string) *problem {
+	k := c.find(size)
 	if k == nil {
 		return nil
 	}

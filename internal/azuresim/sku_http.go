@@ -114,14 +114,14 @@ func listSKUs(q *request) answer {
 	case filter != "" && locations[0] == "":
 		return bad("BadRequest", "The filter '%s' is not supported. Supported: location eq 'value'.", filter).answer()
 	case filter == "":
-		locations = q.server.locations()
+		locations = q.store.locations()
 	}
 	var list []skuWire
 	for _, location := range locations {
-		if !q.server.hasRegion(location) {
+		if !hasRegion(q.store.regions(), location) {
 			continue // Azure lists nothing then
 		}
-		for _, k := range q.server.offered(location) {
+		for _, k := range q.store.skus.offered(location) {
 			list = append(list, k.wire(location))
 		}
 	}
@@ -131,12 +131,12 @@ func listSKUs(q *request) answer {
 }
 
 // locations are those that have a scale set or a machine in them.
-func (s *Server) locations() []string {
+func (st *store) locations() []string {
 	var all []string
-	for _, ss := range s.sets {
+	for _, ss := range st.sets {
 		all = append(all, strings.ToLower(ss.location))
 	}
-	for _, m := range s.machines {
+	for _, m := range st.machines {
 		all = append(all, strings.ToLower(m.location))
 	}
 	slices.Sort(all)

@@ -21,40 +21,48 @@ type still struct {
 }
 
 // holds reports whether nothing can have changed since it was begun.
-func (k *still) holds(s *Server, now time.Time) bool {
-	return k.serial > 0 && k.change == s.changes && !now.Before(k.from) && (k.until.IsZero() || now.Before(k.until))
+func (k *still) holds(changes int, now time.Time) bool {
+	return k.serial > 0 && k.change == changes && !now.Before(k.from) && (k.until.IsZero() || now.Before(k.until))
 }
 
 // still is what holds now. The server has been swept.
 func (s *Server) still(now time.Time) *still {
-	if !s.kept.holds(s, now) {
-		s.kept = still{change: s.changes, from: now, until: s.nextChange(now), serial: s.kept.serial + 1}
+	if !s.kept.holds(s.changes, now) {
+		s.kept = still{change: s.changes, from: now, until: s.store.nextChange(s.pending, now), serial: s.kept.serial + 1}
 	}
 	return &s.kept
 }
 
+// list is what is kept of all machines: nobody changes it.
+func (k *still) list(st *store, now time.Time) []MachineState {
+	if k.machines == nil {
+		k.machines = st.lookAtMachines(now)
+	}
+	return k.machines
+}
+
 // nextChange is the earliest time after now at which something changes without a request; zero when nothing is under way.
-func (s *Server) nextChange(now time.Time) (next time.Time) {
+func (st *store) nextChange(pending agenda, now time.Time) (next time.Time) {
 	consider := func(t time.Time) {
 		if t.After(now) && (next.IsZero() || t.Before(next)) {
 			next = t
 		}
 	}
-	for i := range s.everyInstance() {
+	for i := range st.everyInstance() {
 		for _, t := range i.changes() {
 			consider(t)
 		}
 	}
-	for _, d := range s.disks {
+	for _, d := range st.disks {
 		consider(d.clearsAt)
 	}
-	for _, o := range s.operations {
+	for _, o := range st.operations.byID {
 		consider(o.end())
 	}
-	if len(s.pending) > 0 {
-		consider(s.pending[0].at)
+	if len(pending) > 0 {
+		consider(pending[0].at)
 	}
-	for _, d := range s.deployments {
+	for _, d := range st.deployments {
 		consider(d.end(now))
 	}
 	return next

@@ -3,6 +3,8 @@ package azuresim
 import (
 	"maps"
 	"slices"
+	"strings"
+	"time"
 )
 
 // store is what there is in Azure: all that an answer to a read follows from,
@@ -13,50 +15,104 @@ type store struct {
 	available   []*availabilitySet
 	interfaces  []*networkInterface // stand-alone ones: those of uniform instances follow from the instances
 	disks       []*disk
-	opaques     []*opaque        // sorted by lower-case id
-	removals    []*removal       // of opaques, in the order of their deletion
+	generic     generic
 	groups      []*resourceGroup // sorted by lower-case id
 	empty       []string         // subscriptions that are there also without a group
-	deployments []*deployment    // sorted by lower-case id
-	principals  []*principal
+	deployments deployments      // sorted by lower-case id
+	principals  directory
 	rights      rights
-	events      []*event              // in the order of their announcement, past ones too: documents count them
-	listening   map[string]listening  // by vmId
-	skus        []*SKU                // that were added; they come before the built-in ones
-	autoscale   []*autoscaleSetting   // sorted by lower-case id
-	operations  map[string]*operation // by id
+	events      []*event             // in the order of their announcement, past ones too: documents count them
+	listening   map[string]listening // by vmId
+	skus        catalogue            // that were added; they come before the built-in ones
+	autoscale   autoscaleSettings    // sorted by lower-case id
+	operations  operations
+	addresses   uint32 // private ones handed out so far
 }
 
 // clone is a copy of the store that no change of the original reaches. The two
 // share what nobody changes once it is made: errors, sizes, certificates,
 // evaluated templates.
-func (s *store) clone() store {
+func (st *store) clone() store {
 	c := copier{}
-	to := *s
-	to.sets = each(s.sets, c.scaleSet)
-	to.machines = each(s.machines, c.instance)
-	to.available = each(s.available, c.availabilitySet)
-	to.interfaces = each(s.interfaces, c.networkInterface)
-	to.disks = each(s.disks, c.disk)
-	to.opaques = each(s.opaques, c.opaque)
-	to.removals = each(s.removals, c.removal)
-	to.groups = each(s.groups, c.resourceGroup)
-	to.empty = slices.Clone(s.empty)
-	to.deployments = each(s.deployments, c.deployment)
-	to.principals = each(s.principals, c.principal)
-	to.rights.roles = each(s.rights.roles, c.role)
-	to.rights.assignments = each(s.rights.assignments, c.assignment)
-	to.rights.governed = maps.Clone(s.rights.governed)
-	to.rights.locks = each(s.rights.locks, c.lock)
-	to.events = each(s.events, c.event)
-	to.listening = maps.Clone(s.listening)
-	to.skus = slices.Clone(s.skus)
-	to.autoscale = each(s.autoscale, c.autoscaleSetting)
-	to.operations = maps.Clone(s.operations)
-	for id, o := range to.operations {
-		to.operations[id] = c.operation(o)
+	to := *st
+	to.sets = each(st.sets, c.scaleSet)
+	to.machines = each(st.machines, c.instance)
+	to.available = each(st.available, c.availabilitySet)
+	to.interfaces = each(st.interfaces, c.networkInterface)
+	to.disks = each(st.disks, c.disk)
+	to.generic.list = each(st.generic.list, c.opaque)
+	to.generic.removals = each(st.generic.removals, c.removal)
+	to.groups = each(st.groups, c.resourceGroup)
+	to.empty = slices.Clone(st.empty)
+	to.deployments = each(st.deployments, c.deployment)
+	to.principals = each(st.principals, c.principal)
+	to.rights.roles = each(st.rights.roles, c.role)
+	to.rights.assignments = each(st.rights.assignments, c.assignment)
+	to.rights.governed = maps.Clone(st.rights.governed)
+	to.rights.locks = each(st.rights.locks, c.lock)
+	to.events = each(st.events, c.event)
+	to.listening = maps.Clone(st.listening)
+	to.skus = slices.Clone(st.skus)
+	to.autoscale = each(st.autoscale, c.autoscaleSetting)
+	to.operations.byID = maps.Clone(st.operations.byID)
+	for id, o := range to.operations.byID {
+		to.operations.byID[id] = c.operation(o)
 	}
 	return to
+}
+
+// scaleSet finds a scale set by resource id, or by name when only one bears it;
+// nil when there is none.
+func (st *store) scaleSet(ref string) *scaleSet {
+	var found *scaleSet
+	for _, ss := range st.sets {
+		if strings.EqualFold(ss.id(), ref) {
+			return ss
+		}
+		if strings.EqualFold(ss.name, ref) {
+			if found != nil {
+				return nil
+			}
+			found = ss
+		}
+	}
+	return found
+}
+
+// hasGone reports whether a machine has left that the store still has.
+func (st *store) hasGone(now time.Time) bool {
+	for i := range st.everyInstance() {
+		if i.gone(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// discard forgets, for [Server.sweep].
+func (st *store) discard(ds disks, now time.Time) {
+	left := func(i *instance) bool {
+		if i.gone(now) {
+			ds.bury(i)
+		}
+		return i.gone(now)
+	}
+	st.machines = slices.DeleteFunc(st.machines, left)
+	st.sets = slices.DeleteFunc(st.sets, func(ss *scaleSet) bool {
+		ss.instances = slices.DeleteFunc(ss.instances, left)
+		return ss.doomed && len(ss.instances) == 0
+	})
+	for _, ss := range st.sets {
+		if n := len(ss.operations); n > 1 { // the last one decides the set's state for as long as it is the last
+			kept := slices.DeleteFunc(ss.operations[:n-1], func(o *operation) bool { return o.forgotten(now) })
+			ss.operations = append(kept, ss.operations[n-1])
+		}
+	}
+	for id, o := range st.operations.byID {
+		if o.forgotten(now) {
+			delete(st.operations.byID, id)
+		}
+	}
 }
 
 // copier copies what refers to each other, each thing once: it holds the copies by
@@ -90,7 +146,7 @@ func (c copier) scaleSet(from *scaleSet) *scaleSet {
 func (c copier) instance(from *instance) *instance {
 	return once(c, from, func(to *instance) {
 		to.set = c.scaleSet(from.set)
-		to.model, to.told = cloneObject(from.model), maps.Clone(from.told)
+		to.model, to.taken.tags = cloneObject(from.model), maps.Clone(from.taken.tags)
 		to.nics = each(from.nics, c.plug)
 		to.drives = each(from.drives, c.drive)
 	})

@@ -18,7 +18,10 @@ func everything() *store {
 	object := func() map[string]any { return map[string]any{"object": map[string]any{"list": []any{"text"}}} }
 	wrong := errorDetail{Code: "AllocationFailed", Details: []errorDetail{{Code: "Detail"}}}
 	ss := &scaleSet{model: object()}
-	i := &instance{set: ss, model: object(), told: map[string]string{"x": "y"}, failure: wrong, deleteFailure: wrong, power: power{failure: &wrong}, network: object()}
+	i := &instance{
+		set: ss, model: object(), taken: taken{tags: map[string]string{"x": "y"}, network: object()},
+		provisioning: provisioning{failure: wrong}, deletion: deletion{failure: wrong}, power: power{failure: &wrong},
+	}
 	n := &networkInterface{model: object(), ips: []string{"10.0.0.4"}, host: i}
 	d := &disk{model: object(), holder: i}
 	i.nics, i.drives = []*plug{{nic: n}}, []*drive{{disk: d}}
@@ -32,7 +35,7 @@ func everything() *store {
 	first := &step{resource: &template.Resource{}, op: o, nested: &deployment{caller: p}, refusal: &wrong}
 	return &store{
 		sets: []*scaleSet{ss}, machines: []*instance{i}, interfaces: []*networkInterface{n}, disks: []*disk{d},
-		available: []*availabilitySet{{model: object()}}, opaques: []*opaque{{model: object()}}, removals: []*removal{{opaque: &opaque{model: object()}, parts: []*opaque{{model: object()}}}}, groups: []*resourceGroup{{tags: object()}}, empty: []string{"x"},
+		available: []*availabilitySet{{model: object()}}, generic: generic{list: []*opaque{{model: object()}}, removals: []*removal{{opaque: &opaque{model: object()}, parts: []*opaque{{model: object()}}}}}, groups: []*resourceGroup{{tags: object()}}, empty: []string{"x"},
 		deployments: []*deployment{{
 			content:   deploymentProperties{Template: []byte("1"), Parameters: []byte("1"), TemplateLink: []byte("1"), ParametersLink: []byte("1")},
 			evaluated: &template.Deployment{}, steps: []*step{first, {waits: []*step{first}}}, caller: p,
@@ -43,7 +46,7 @@ func everything() *store {
 			governed: map[string]bool{"x": true}, locks: []*lock{{}},
 		},
 		events: []*event{{machine: i}}, listening: map[string]listening{"x": {}}, skus: []*SKU{{}},
-		autoscale: []*autoscaleSetting{{model: object()}}, operations: map[string]*operation{"x": o},
+		autoscale: []*autoscaleSetting{{model: object()}}, operations: operations{byID: map[string]*operation{"x": o}},
 	}
 }
 
@@ -51,7 +54,7 @@ func everything() *store {
 // hold such values: a past may share them with the present.
 var immutable = []string{
 	"azuresim.errorDetail", "azuresim.SKU", "azuresim.deploymentProperties", "template.Deployment", "template.Resource", "time.Time",
-	"principal.certificates", "principal.credentials", "Role.Actions", "Role.NotActions", "Role.DataActions", "Role.AssignableScopes", "instance.network",
+	"principal.certificates", "principal.credentials", "Role.Actions", "Role.NotActions", "Role.DataActions", "Role.AssignableScopes", "taken.network",
 }
 
 // references finds all that a value refers to, by where it is; and the fields of

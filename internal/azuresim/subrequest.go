@@ -12,10 +12,10 @@ import (
 )
 
 // subrequest is a request that a deployment makes in its caller's name.
-func (s *Server) subrequest(d *deployment, method, id, version string, body any, at time.Time) (*request, *problem) {
+func (d *deployment) subrequest(s *Server, method, id, version string, body any, at time.Time) (*request, *problem) {
 	r := &http.Request{Method: method, URL: &url.URL{Path: id}, Header: http.Header{}}
 	q := &request{
-		server: s, now: at, http: r, base: d.base, query: url.Values{"api-version": {version}},
+		server: s, store: &s.store, now: at, http: r, base: d.base, query: url.Values{"api-version": {version}},
 		principal: d.caller, deployment: d,
 	}
 	if body != nil {
@@ -46,10 +46,10 @@ func (q *request) dispatch() answer {
 	return q.perform()
 }
 
-// referenceFor answers reference() by reading the resource.
-func (s *Server) referenceFor(d *deployment, at time.Time) template.Reference {
+// reference answers reference() by reading the resource.
+func (d *deployment) reference(s *Server, at time.Time) template.Reference {
 	return func(id string, full bool) (map[string]any, error) {
-		q, p := s.subrequest(d, http.MethodGet, id, providerVersions[0], nil, at)
+		q, p := d.subrequest(s, http.MethodGet, id, providerVersions[0], nil, at)
 		var a answer
 		if p == nil {
 			a = q.route.handle(q)

@@ -30,8 +30,8 @@ var managementPatterns = []pattern{
 
 func listTenants(q *request) answer {
 	tenants := map[string]bool{}
-	for _, id := range q.server.everySubscription() {
-		tenants[q.server.tenantOf(id)] = true
+	for _, id := range q.store.everySubscription() {
+		tenants[tenantOf(q.server.Seed, q.server.TenantID, id)] = true
 	}
 	list := []map[string]any{}
 	for _, id := range slices.Sorted(maps.Keys(tenants)) {
@@ -40,24 +40,24 @@ func listTenants(q *request) answer {
 	return page(q, list, idOf)
 }
 
-func (q *request) subscriptionBody(id string) map[string]any {
+func subscriptionBody(seed uint64, tenantID string, id string) map[string]any {
 	return map[string]any{
 		"id": "/subscriptions/" + id, "subscriptionId": id, "displayName": id, "state": "Enabled",
-		"tenantId": q.server.tenantOf(id), "authorizationSource": "RoleBased",
+		"tenantId": tenantOf(seed, tenantID, id), "authorizationSource": "RoleBased",
 		"subscriptionPolicies": map[string]any{"locationPlacementId": "Public_2014-09-01", "quotaId": "PayAsYouGo_2014-09-01", "spendingLimit": "Off"},
 	}
 }
 
 func listSubscriptions(q *request) answer {
 	list := []map[string]any{}
-	for _, id := range q.server.everySubscription() {
-		list = append(list, q.subscriptionBody(id))
+	for _, id := range q.store.everySubscription() {
+		list = append(list, subscriptionBody(q.server.Seed, q.server.TenantID, id))
 	}
 	return page(q, list, idOf)
 }
 
 func getSubscription(q *request) answer {
-	return answer{status: http.StatusOK, body: q.subscriptionBody(q.route.subscription)}
+	return answer{status: http.StatusOK, body: subscriptionBody(q.server.Seed, q.server.TenantID, q.route.subscription)}
 }
 
 // providerVersions are what a client that looks api-versions up is told for every
@@ -68,10 +68,10 @@ var providerVersions = []string{"2025-04-01", "2024-11-01", "2024-07-01", "2021-
 var zonalTypes = []string{"virtualMachines", setsType, "disks"}
 
 // zoneMappings are the zones of the locations that hold something.
-func (q *request) zoneMappings() []map[string]any {
+func zoneMappings(locations []string) []map[string]any {
 	zones := []string{"1", "2", "3"}
 	list := []map[string]any{}
-	for _, l := range q.server.locations() {
+	for _, l := range locations {
 		list = append(list, map[string]any{"location": l, "zones": zones})
 	}
 	return list
@@ -102,17 +102,17 @@ func providers() map[string][]string {
 	return types
 }
 
-func (q *request) providerBody(namespace string, types []string) map[string]any {
+func providerBody(locations []string, subscription string, namespace string, types []string) map[string]any {
 	list := []map[string]any{}
 	for _, t := range types {
 		kind := map[string]any{"resourceType": t, "locations": []string{}, "apiVersions": providerVersions}
 		if slices.Contains(zonalTypes, t) {
-			kind["zoneMappings"] = q.zoneMappings()
+			kind["zoneMappings"] = zoneMappings(locations)
 		}
 		list = append(list, kind)
 	}
 	return map[string]any{
-		"id":        "/subscriptions/" + q.route.subscription + "/providers/" + namespace,
+		"id":        "/subscriptions/" + subscription + "/providers/" + namespace,
 		"namespace": namespace, "registrationState": "Registered", "registrationPolicy": "RegistrationRequired", "resourceTypes": list,
 	}
 }
@@ -120,7 +120,7 @@ func (q *request) providerBody(namespace string, types []string) map[string]any 
 func listProviders(q *request) answer {
 	list := []map[string]any{}
 	for namespace, types := range providers() {
-		list = append(list, q.providerBody(namespace, types))
+		list = append(list, providerBody(q.store.locations(), q.route.subscription, namespace, types))
 	}
 	slices.SortFunc(list, func(a, b map[string]any) int { return strings.Compare(idOf(a), idOf(b)) })
 	return page(q, list, idOf)
@@ -131,13 +131,13 @@ func listProviders(q *request) answer {
 func getProvider(q *request) answer {
 	for namespace, types := range providers() {
 		if strings.EqualFold(namespace, q.route.name) {
-			return answer{status: http.StatusOK, body: q.providerBody(namespace, types)}
+			return answer{status: http.StatusOK, body: providerBody(q.store.locations(), q.route.subscription, namespace, types)}
 		}
 	}
 	if !strings.Contains(q.route.name, ".") {
 		return fail(http.StatusNotFound, "InvalidResourceNamespace", "The resource namespace '%s' is invalid.", q.route.name).answer()
 	}
-	return answer{status: http.StatusOK, body: q.providerBody(q.route.name, nil)}
+	return answer{status: http.StatusOK, body: providerBody(q.store.locations(), q.route.subscription, q.route.name, nil)}
 }
 
 // postProvider answers register and unregister with the provider as it is.

@@ -86,35 +86,40 @@ var (
 	armWrites = limit{10 * 60, 200}
 )
 
-// spend takes a token. It reports what is left, and how long to wait when there
-// is none.
-func (s *Server) spend(key string, l limit, now time.Time) (left int, wait time.Duration) {
-	b := s.buckets[key]
+// buckets are the token buckets in use, by what they count: one that is missing is full.
+type buckets struct {
+	byKey map[string]*bucket
+}
+
+// spend takes a token. It reports what is left and, when there is none and requests
+// are refused, how long to wait.
+func (bs *buckets) spend(key string, l limit, refuse bool, now time.Time) (left int, wait time.Duration) {
+	b := bs.byKey[key]
 	if b == nil {
 		b = &bucket{limit: l, tokens: l.burst, at: now}
-		if s.buckets == nil {
-			s.buckets = map[string]*bucket{}
+		if bs.byKey == nil {
+			bs.byKey = map[string]*bucket{}
 		}
-		s.buckets[key] = b
+		bs.byKey[key] = b
 	}
 	b.refill(now)
 	if b.tokens >= 1 {
 		b.tokens--
 		return int(b.tokens), 0
 	}
-	if !s.Throttle {
+	if !refuse {
 		return 0, 0
 	}
 	missing := (1 - b.tokens) / l.perMinute
 	return 0, time.Duration(math.Ceil(missing*60)) * time.Second
 }
 
-// sweepBuckets drops the buckets that are full again, which changes nothing.
-func (s *Server) sweepBuckets(now time.Time) {
-	for key, b := range s.buckets {
+// sweep drops the buckets that are full again, which changes nothing.
+func (bs *buckets) sweep(now time.Time) {
+	for key, b := range bs.byKey {
 		b.refill(now)
 		if b.tokens >= b.limit.burst {
-			delete(s.buckets, key)
+			delete(bs.byKey, key)
 		}
 	}
 }
@@ -135,7 +140,7 @@ func (q *request) throttle() *problem {
 	if q.http.Method == http.MethodDelete {
 		class = "deletes"
 	}
-	left, wait := s.spend("arm/"+class+"/"+subscription+"/"+caller, l, q.now)
+	left, wait := s.buckets.spend("arm/"+class+"/"+subscription+"/"+caller, l, s.Throttle, q.now)
 	q.remaining = append(q.remaining, [2]string{"X-Ms-Ratelimit-Remaining-Subscription-" + class, fmt.Sprint(left)})
 	if wait > 0 {
 		p := fail(http.StatusTooManyRequests, "SubscriptionRequestsThrottled",
@@ -154,13 +159,13 @@ func (q *request) throttle() *problem {
 	var parts []string
 	if policy.resource != (limit{}) {
 		key := strings.ToLower(policy.name + "/" + subscription + "/" + q.route.group + "/" + q.route.set + "/" + q.route.instance + "/" + q.route.name + "/" + q.route.operation)
-		left, wait = s.spend(key, policy.resource, q.now)
+		left, wait = s.buckets.spend(key, policy.resource, s.Throttle, q.now)
 		parts = append(parts, fmt.Sprintf("%s/%sResource;%d", namespace, policy.name, left))
 		if wait > 0 {
 			return tooMany(policy.name+"Resource", policy.resource, wait)
 		}
 	}
-	left, wait = s.spend(strings.ToLower(policy.name+"/"+subscription), policy.subscription, q.now)
+	left, wait = s.buckets.spend(strings.ToLower(policy.name+"/"+subscription), policy.subscription, s.Throttle, q.now)
 	parts = append(parts, fmt.Sprintf("%s/%sSubscription;%d", namespace, policy.name, left))
 	if wait > 0 {
 		return tooMany(policy.name+"Subscription", policy.subscription, wait)

@@ -42,7 +42,7 @@ func TestVictimsAreThoseOfTheDocumentation(t *testing.T) {
 			now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 			for zone, numbers := range tc.zones {
 				for _, n := range numbers {
-					i := &instance{set: ss, number: n, zone: zone, faultDomain: tc.faults[n], created: now, upAt: now}
+					i := &instance{set: ss, number: n, placement: placement{zone: zone, faultDomain: tc.faults[n]}, created: now, provisioning: provisioning{upAt: now}}
 					if slices.Contains(tc.young, n) {
 						i.created = now.Add(time.Hour)
 					}
@@ -74,7 +74,7 @@ func TestASizeSaysWhatItTakes(t *testing.T) {
 		"whatever":                 {},
 	} {
 		var s Server
-		if diff := cmp.Diff(want, s.traits(size), cmp.AllowUnexported(traits{})); diff != "" {
+		if diff := cmp.Diff(want, s.store.traits(size), cmp.AllowUnexported(traits{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", size, diff)
 		}
 	}

@@ -9,9 +9,9 @@ import (
 
 // embody makes a new instance of a flexible scale set a virtual machine of its
 // own: with a name, an interface and an OS disk, which go when it goes.
-func (s *Server) embody(i *instance, key string) {
+func (c compute) embody(i *instance, key string) {
 	ss := i.set
-	random := s.guid("member", key)
+	random := guid(c.seed, "member", key)
 	i.resource.name = ss.name + "_" + random[:8]
 	i.number = ss.born - 1
 	i.called = ss.computerNamePrefix() + strings.ReplaceAll(random[9:16], "-", "") // six characters; their case is assumed
@@ -34,17 +34,17 @@ func (s *Server) embody(i *instance, key string) {
 			i.model[k] = ss.model[k]
 		}
 	}
-	if s.freeAddresses(ss.subnet(), i.created) > 0 {
-		c := asMap(first(dig(profile, "networkProfile", "networkInterfaceConfigurations")))
-		nic := either(text(c, "name"), "nic") + "-" + random[len(random)-8:]
-		s.plugNew(i, nic, ss.subnet(), "Delete")
+	if c.network.freeAddresses(ss.subnet(), i.created) > 0 {
+		nic := asMap(first(dig(profile, "networkProfile", "networkInterfaceConfigurations")))
+		name := either(text(nic, "name"), "nic") + "-" + random[len(random)-8:]
+		c.network.plugNew(i, name, ss.subnet(), "Delete")
 	}
-	s.addOSDisk(i, diskWrite{CreateOption: "FromImage", DeleteOption: "Delete"}, i.created)
+	c.disks.addOS(i, diskWrite{CreateOption: "FromImage", DeleteOption: "Delete"}, i.created)
 }
 
 // plugNew gives a machine a new interface with the machine's address.
-func (s *Server) plugNew(i *instance, name, subnet, deleteOption string) {
-	n := s.addInterface(resource{i.subscription, i.group, name, i.location}, map[string]any{
+func (nw network) plugNew(i *instance, name, subnet, deleteOption string) {
+	n := nw.addInterface(resource{i.subscription, i.group, name, i.location}, map[string]any{
 		"properties": map[string]any{"ipConfigurations": []any{ipConfiguration(subnet)}},
 	}, i.created, i.ip)
 	i.plug(n, deleteOption)
@@ -57,14 +57,14 @@ func (i *instance) plug(n *networkInterface, deleteOption string) {
 	i.ip = i.nics[0].nic.ip()
 }
 
-// addOSDisk gives a machine its OS disk: a new one, or one to attach.
-func (s *Server) addOSDisk(i *instance, w diskWrite, now time.Time) {
-	d := find(s.disks, w.ManagedDisk.ID)
+// addOS gives a machine its OS disk: a new one, or one to attach.
+func (ds disks) addOS(i *instance, w diskWrite, now time.Time) {
+	d := find(ds.store.disks, w.ManagedDisk.ID)
 	if d == nil {
-		name := either(w.Name, i.name()+"_OsDisk_1_"+strings.ReplaceAll(s.guid("os disk", i.vmID), "-", ""))
-		m := diskModel(either(w.ManagedDisk.SKUName, "Premium_LRS"), "FromImage", max(w.DiskSizeGB, 30), i.zone)
+		name := either(w.Name, i.name()+"_OsDisk_1_"+strings.ReplaceAll(guid(ds.seed, "os disk", i.vmID), "-", ""))
+		m := diskModel(either(w.ManagedDisk.SKUName, "Premium_LRS"), "FromImage", max(w.DiskSizeGB, 30), i.placement.zone)
 		asMap(m["properties"])["osType"] = "Linux"
-		d = s.addDisk(resource{i.subscription, i.group, name, i.location}, m, now)
+		d = ds.add(resource{i.subscription, i.group, name, i.location}, m, now)
 	}
 	i.attach(&drive{
 		disk: d, os: true, createOption: either(w.CreateOption, "FromImage"),
@@ -86,7 +86,7 @@ func (i *instance) machineWire(now time.Time, expand bool) map[string]any {
 	out := withoutSecrets(i.model).(map[string]any)
 	p := asMap(out["properties"])
 	hardware := maps.Clone(asMap(p["hardwareProfile"]))
-	hardware["vmSize"] = i.size
+	hardware["vmSize"] = i.placement.size
 	os := maps.Clone(asMap(p["osProfile"]))
 	os["computerName"] = i.called
 	nics := []any{}
@@ -103,8 +103,8 @@ func (i *instance) machineWire(now time.Time, expand bool) map[string]any {
 	if expand {
 		p["instanceView"] = i.view(now)
 	}
-	if i.zone != "" {
-		out["zones"] = []any{i.zone}
+	if i.placement.zone != "" {
+		out["zones"] = []any{i.placement.zone}
 	}
 	out["properties"], out["location"], out["etag"] = p, i.location, i.etagText()
 	out["id"], out["name"], out["type"] = i.id(), i.name(), machineKind

@@ -65,48 +65,48 @@ func putMachine(q *request) answer {
 	if p != nil {
 		return p.answer()
 	}
-	if i := q.server.virtualMachine(q.named().path(machineKind), q.now); i != nil {
+	if i := q.store.virtualMachine(q.route.named().path(machineKind), q.now); i != nil {
 		return q.updateMachine(i, w)
 	}
-	if p := q.checkFree(); p != nil {
+	if p := checkFree(q.http.Header); p != nil {
 		return p.answer()
 	}
-	i, p := q.draftMachine(w)
+	i, p := q.server.compute().draft(q.route, w, q.now)
 	if p != nil {
 		return p.answer()
 	}
 	s := q.server
 	for _, n := range w.Properties.NetworkProfile.Interfaces {
-		i.plug(find(s.interfaces, n.ID), n.Properties.DeleteOption)
+		i.plug(find(s.store.interfaces, n.ID), n.Properties.DeleteOption)
 	}
-	s.addOSDisk(i, *w.Properties.StorageProfile.OSDisk, q.now)
+	s.compute().disks.addOS(i, *w.Properties.StorageProfile.OSDisk, q.now)
 	if disks := w.Properties.StorageProfile.DataDisks; disks != nil {
 		for _, d := range *disks {
-			s.place(i, d, q.now)
+			s.compute().disks.place(i, d, q.now)
 		}
 	}
 	if i.set != nil {
 		i.set.instances = append(i.set.instances, i)
 		i.set.etag++
 	} else {
-		shelve(&s.machines, i)
+		shelve(&s.store.machines, i)
 	}
-	s.openGroup(i.resource)
+	s.store.openGroup(i.resource)
 	if system, _ := identities(i.model["identity"]); system {
-		s.govern(s.guid("object", i.vmID))
+		s.store.rights.govern(guid(s.Seed, "object", i.vmID))
 	}
-	s.await(i, q.now)
-	s.strikeNewborn(i, q.route.kind, q.now)
-	s.allot(i, q.now)
-	o := s.beginOn(i, q.now, operation{creates: []*instance{i}})
-	return q.async(answer{status: http.StatusCreated, body: q.showMachine(i, false)}, o)
+	s.compute().await(i, q.now)
+	s.compute().strikeNewborn(i, q.route.kind, q.now)
+	s.compute().allot(i, q.now)
+	o := s.store.operations.beginOn(s.Seed, i, q.now, operation{creates: []*instance{i}})
+	return q.async(answer{status: http.StatusCreated, body: q.store.showMachine(i, false, q.server.Seed, q.server.TenantID, q.now)}, o)
 }
 
-// draftMachine is the machine of a PUT to a name that is free, when nothing
+// draft is the machine of a PUT to a name that is free, when nothing
 // speaks against it. It is in no list yet.
-func (q *request) draftMachine(w machineWrite) (*instance, *problem) {
-	s, v := q.server, w.Properties
-	r := q.named()
+func (c compute) draft(at route, w machineWrite, now time.Time) (*instance, *problem) {
+	v := w.Properties
+	r := at.named()
 	r.location = w.Location
 	switch {
 	case r.location == "":
@@ -118,12 +118,12 @@ func (q *request) draftMachine(w machineWrite) (*instance, *problem) {
 	case v.StorageProfile.OSDisk == nil:
 		return nil, bad("InvalidParameter", "Required parameter 'storageProfile.osDisk' is missing (null).").target("storageProfile.osDisk")
 	}
-	key := r.path(machineKind) + "@" + q.now.String()
+	key := r.path(machineKind) + "@" + now.String()
 	i := &instance{
 		resource: r, model: map[string]any{"properties": withoutSketch(asMap(w.model["properties"]))},
-		called: either(v.OSProfile.ComputerName, r.name), vmID: s.guid("vm", key),
-		size: v.HardwareProfile.VMSize, traits: s.traits(v.HardwareProfile.VMSize), etag: 1, created: q.now,
-		upAt: q.now.Add(s.bootTime(key)), deathTime: s.deleteTime(key),
+		called: either(v.OSProfile.ComputerName, r.name), vmID: guid(c.seed, "vm", key), etag: 1, created: now,
+		placement:    placement{size: v.HardwareProfile.VMSize, traits: c.store.traits(v.HardwareProfile.VMSize)},
+		provisioning: provisioning{upAt: now.Add(c.delays.ofBoot(key))}, deletion: deletion{takes: c.delays.ofDelete(key)},
 	}
 	for _, k := range []string{"tags", "identity", "plan"} {
 		if w.model[k] != nil {
@@ -131,17 +131,22 @@ func (q *request) draftMachine(w machineWrite) (*instance, *problem) {
 		}
 	}
 	if len(w.Zones) > 0 {
-		i.zone = w.Zones[0]
+		i.placement.zone = w.Zones[0]
 	}
-	for _, check := range []func(*instance, machineWrite) *problem{q.checkInterfaces, q.checkSets, q.checkDisks} {
-		if p := check(i, w); p != nil {
-			return nil, p
-		}
+	p := c.store.checkInterfaces(i, w, now)
+	if p == nil {
+		p = c.store.checkSets(i, w, now)
 	}
-	if p := s.checkSKU(i.size, r.name, i.subscription, i.location, w.Zones); p != nil {
+	if p == nil {
+		p = c.disks.checkAll(i, w, now)
+	}
+	if p == nil {
+		p = c.store.skus.check(i.placement.size, r.name, i.subscription, i.location, w.Zones)
+	}
+	if p != nil {
 		return nil, p
 	}
-	return i, s.checkQuota(i.demand(1), q.now)
+	return i, c.capacity.checkQuota(i.demand(1), now)
 }
 
 // withoutSketch drops from a machine's properties what the store keeps elsewhere,
@@ -158,7 +163,7 @@ func withoutSketch(properties map[string]any) map[string]any {
 
 // checkInterfaces refuses interfaces that are not there, in use, or kept for
 // another machine.
-func (q *request) checkInterfaces(i *instance, w machineWrite) *problem {
+func (st *store) checkInterfaces(i *instance, w machineWrite, now time.Time) *problem {
 	primary := func(a, b interfaceWrite) int {
 		switch {
 		case a.Properties.Primary == b.Properties.Primary:
@@ -170,14 +175,14 @@ func (q *request) checkInterfaces(i *instance, w machineWrite) *problem {
 	}
 	slices.SortStableFunc(w.Properties.NetworkProfile.Interfaces, primary)
 	for _, v := range w.Properties.NetworkProfile.Interfaces {
-		n := find(q.server.interfaces, v.ID)
+		n := find(st.interfaces, v.ID)
 		switch {
 		case n == nil:
 			return missingReference(v.ID, i.id())
 		case n.host != nil && n.host != i:
 			return bad("NicInUse", "Network Interface %s is used by existing resource %s.", n.id(), n.host.id())
 		}
-		if p := n.held(i.id(), q.now); p != nil {
+		if p := n.held(i.id(), now); p != nil {
 			return p
 		}
 	}
@@ -190,33 +195,32 @@ func missingReference(wanted, by string) *problem {
 }
 
 // checkSets finds the availability set and the scale set of a new machine.
-func (q *request) checkSets(i *instance, w machineWrite) *problem {
-	s := q.server
+func (st *store) checkSets(i *instance, w machineWrite, now time.Time) *problem {
 	if id := w.Properties.AvailabilitySet.ID; id != "" {
-		a := find(s.available, id)
+		a := find(st.available, id)
 		switch {
 		case a == nil:
 			return missingReference(id, i.id())
-		case i.zone != "":
+		case i.placement.zone != "":
 			return bad("BadRequest", "Virtual Machine %s cannot be in an availability set and in an availability zone.", i.name())
 		}
-		in := s.availableIn(a, q.now)
+		in := st.availableIn(a, now)
 		if len(in) >= maxAvailable {
 			return fail(http.StatusConflict, "OperationNotAllowed",
 				"The maximum number of Virtual Machines in Availability Set '%s' is %d.", a.name, maxAvailable)
 		}
 		fault, _ := a.domains()
-		i.faultDomain = len(in) % fault
+		i.placement.faultDomain = len(in) % fault
 	}
 	if id := w.Properties.ScaleSet.ID; id != "" {
-		ss := find(s.sets, id)
+		ss := find(st.sets, id)
 		switch {
 		case ss == nil:
 			return missingReference(id, i.id())
 		case !ss.flexible():
 			return bad("BadRequest", "Virtual Machine %s cannot be added to Virtual Machine Scale Set %s, whose orchestration mode is Uniform.", i.name(), ss.name)
 		}
-		if p := ss.checkCapacity(len(ss.live(q.now)) + 1); p != nil {
+		if p := ss.checkCapacity(len(ss.live(now)) + 1); p != nil {
 			return p
 		}
 		i.set, i.number = ss, ss.born
@@ -225,25 +229,25 @@ func (q *request) checkSets(i *instance, w machineWrite) *problem {
 	return nil
 }
 
-// checkDisks refuses disks that cannot be created or attached. It fills in ids
+// checkAll refuses disks that cannot be created or attached. It fills in ids
 // and names.
-func (q *request) checkDisks(i *instance, w machineWrite) *problem {
+func (ds disks) checkAll(i *instance, w machineWrite, now time.Time) *problem {
 	os := w.Properties.StorageProfile.OSDisk
 	switch {
 	case strings.EqualFold(os.CreateOption, "Attach"):
-		if p := q.server.checkAttach(i, os, q.now); p != nil {
+		if p := ds.checkAttach(i, os, now); p != nil {
 			return p
 		}
 	case os.Name != "":
 		r := resource{i.subscription, i.group, os.Name, i.location}
-		if find(q.server.disks, r.path(diskKind)) != nil {
+		if find(ds.store.disks, r.path(diskKind)) != nil {
 			return diskNameTaken(r)
 		}
 	}
 	if w.Properties.StorageProfile.DataDisks == nil {
 		return nil
 	}
-	return q.server.checkDataDisks(i, *w.Properties.StorageProfile.DataDisks, q.now)
+	return ds.check(i, *w.Properties.StorageProfile.DataDisks, now)
 }
 
 // updateMachine merges a write into a virtual machine. The compute provider
@@ -255,12 +259,12 @@ func (q *request) updateMachine(i *instance, w machineWrite) answer {
 	switch {
 	case p != nil:
 		return p.answer()
-	case i.deleting(q.now):
+	case i.deletion.underWay(q.now):
 		return fail(http.StatusConflict, "OperationNotAllowed",
 			"Operation 'update VM' is not allowed on VM '%s' since the VM is marked for deletion. You can only retry the Delete operation (or wait for an ongoing one to complete).", i.name()).answer()
 	}
 	if v.StorageProfile.DataDisks != nil {
-		if p := q.server.setDataDisks(i, *v.StorageProfile.DataDisks, q.now); p != nil {
+		if p := q.server.compute().disks.set(i, *v.StorageProfile.DataDisks, q.now); p != nil {
 			return p.answer()
 		}
 	}
@@ -275,8 +279,8 @@ func (q *request) updateMachine(i *instance, w machineWrite) answer {
 		os.deleteOption = either(v.StorageProfile.OSDisk.DeleteOption, os.deleteOption)
 		os.caching = either(v.StorageProfile.OSDisk.Caching, os.caching)
 	}
-	if size := v.HardwareProfile.VMSize; size != "" && size != i.size {
-		i.size, i.traits = size, q.server.traits(size)
+	if size := v.HardwareProfile.VMSize; size != "" && size != i.placement.size {
+		i.placement.size, i.placement.traits = size, q.store.traits(size)
 	}
 	for _, k := range []string{"tags", "identity", "plan"} {
 		if w.model[k] != nil {
@@ -286,28 +290,27 @@ func (q *request) updateMachine(i *instance, w machineWrite) answer {
 	i.model["properties"] = merge(asMap(i.model["properties"]), withoutSketch(asMap(w.model["properties"])))
 	i.etag++
 	var o operation
-	if q.http.Method == http.MethodPut && reached(i.failAt, q.now) {
-		q.retry(i)
+	if q.http.Method == http.MethodPut && reached(i.provisioning.failAt, q.now) {
+		q.server.compute().retry(i, q.route.kind, q.now)
 		o.creates = []*instance{i}
 	}
-	return q.async(answer{status: http.StatusOK, body: q.showMachine(i, false)}, q.server.beginOn(i, q.now, o))
+	return q.async(answer{status: http.StatusOK, body: q.store.showMachine(i, false, q.server.Seed, q.server.TenantID, q.now)}, q.store.operations.beginOn(q.server.Seed, i, q.now, o))
 }
 
 // retry has Azure try once more to provision a machine that has failed, as it does when the machine is written again. What was said of its first
 // failure stays said.
-func (q *request) retry(i *instance) {
-	s := q.server
-	for _, o := range s.operations {
-		if slices.Contains(o.creates, i) && o.ended(q.now) {
-			o.fate = fate{at: o.end(), failure: o.failure(q.now)}
+func (c compute) retry(i *instance, kind string, now time.Time) {
+	for _, o := range c.store.operations.byID {
+		if slices.Contains(o.creates, i) && o.ended(now) {
+			o.fate = fate{at: o.end(), failure: o.failure(now)}
 		}
 	}
-	i.power, i.failAt, i.failure = power{}, time.Time{}, errorDetail{}
-	i.upAt = q.now.Add(s.bootTime(i.vmID + "@" + strconv.FormatInt(q.now.UnixNano(), 10)))
-	if i.reported {
-		i.upAt = q.now
+	i.power, i.provisioning.failAt, i.provisioning.failure = power{}, time.Time{}, errorDetail{}
+	i.provisioning.upAt = now.Add(c.delays.ofBoot(i.vmID + "@" + strconv.FormatInt(now.UnixNano(), 10)))
+	if i.provisioning.reported {
+		i.provisioning.upAt = now
 	}
-	s.await(i, q.now)
-	s.strikeNewborn(i, q.route.kind, q.now)
-	s.allot(i, q.now)
+	c.await(i, now)
+	c.strikeNewborn(i, kind, now)
+	c.allot(i, now)
 }

@@ -2,6 +2,7 @@ package azuresim
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -23,11 +24,11 @@ var machinePatterns = []pattern{
 
 // virtualMachine finds a virtual machine by resource id, in flexible scale sets
 // and outside any; nil when there is none.
-func (s *Server) virtualMachine(id string, now time.Time) *instance {
-	if i := find(s.machines, id); i != nil && !i.gone(now) {
+func (st *store) virtualMachine(id string, now time.Time) *instance {
+	if i := find(st.machines, id); i != nil && !i.gone(now) {
 		return i
 	}
-	for _, ss := range s.sets {
+	for _, ss := range st.sets {
 		for _, i := range ss.instances {
 			if !i.uniform() && !i.gone(now) && strings.EqualFold(i.id(), id) {
 				return i
@@ -37,12 +38,12 @@ func (s *Server) virtualMachine(id string, now time.Time) *instance {
 	return nil
 }
 
-// virtualMachine is the virtual machine in the path.
-func (q *request) virtualMachine() (*instance, *problem) {
-	if i := q.server.virtualMachine(q.named().path(machineKind), q.now); i != nil {
+// machineAt is the virtual machine in the path.
+func (st *store) machineAt(at route, now time.Time) (*instance, *problem) {
+	if i := st.virtualMachine(at.named().path(machineKind), now); i != nil {
 		return i, nil
 	}
-	return nil, resourceNotFound(machineKind, q.route.name, q.route.group)
+	return nil, resourceNotFound(machineKind, at.name, at.group)
 }
 
 // concerns is the name of the scale set, or of the pool, that a request is about, by its path, its
@@ -51,15 +52,15 @@ func (q *request) concerns() string {
 	s := q.server
 	switch _, kind, _ := strings.Cut(q.route.kind, " "); {
 	case q.route.operation != "" && !strings.HasPrefix(kind, "deployments"):
-		if o := s.operations[strings.ToLower(q.route.operation)]; o != nil && o.set != nil {
+		if o := s.store.operations.byID[strings.ToLower(q.route.operation)]; o != nil && o.set != nil {
 			return o.set.name
 		}
 	case q.route.kind == "LIST "+machinesType:
-		if ss := find(s.sets, q.setFilter()); ss != nil {
+		if ss := find(s.store.sets, setFilter(q.query)); ss != nil {
 			return ss.name
 		}
 	case strings.HasPrefix(kind, machinesType) && q.route.name != "":
-		if i := s.virtualMachine(q.named().path(machineKind), q.now); i != nil {
+		if i := s.store.virtualMachine(q.route.named().path(machineKind), q.now); i != nil {
 			return i.groupName()
 		}
 	case q.route.kind == "PUT deployments":
@@ -67,7 +68,7 @@ func (q *request) concerns() string {
 			return q.makes.pool
 		}
 	case strings.HasPrefix(kind, "deployments") && q.route.name != "":
-		if d, p := q.findDeployment(); p == nil {
+		if d, p := q.store.deployments.find(q.route); p == nil {
 			return d.pool
 		}
 	}
@@ -76,8 +77,8 @@ func (q *request) concerns() string {
 
 // setFilter is the scale set id that a list of virtual machines is filtered by;
 // "" without a filter.
-func (q *request) setFilter() string {
-	filter := strings.TrimSpace(q.query.Get("$filter"))
+func setFilter(query url.Values) string {
+	filter := strings.TrimSpace(query.Get("$filter"))
 	key, id, found := strings.Cut(filter, " eq ")
 	if !found || !strings.EqualFold(strings.Trim(key, "' "), "virtualMachineScaleSet/id") {
 		return ""
@@ -88,33 +89,33 @@ func (q *request) setFilter() string {
 // listMachines lists virtual machines, those of flexible scale sets too. Of a
 // subscription it can tell the states without the models, by statusOnly.
 func listMachines(q *request) answer {
-	filter := q.setFilter()
+	filter := setFilter(q.query)
 	if filter == "" && q.query.Get("$filter") != "" {
 		return bad("InvalidParameter", "The filter '%s' is not supported: use 'virtualMachineScaleSet/id' eq '<id>'.", q.query.Get("$filter")).target("$filter").answer()
 	}
 	statusOnly := strings.EqualFold(q.query.Get("statusOnly"), "true")
 	list, shown := []map[string]any{}, []*instance{}
-	for i := range q.server.everyInstance() {
+	for i := range q.store.everyInstance() {
 		if i.uniform() || i.gone(q.now) || !i.in(q.route.subscription, q.route.group) ||
 			filter != "" && (i.set == nil || !strings.EqualFold(i.set.id(), filter)) {
 			continue
 		}
-		list, shown = append(list, q.showMachine(i, statusOnly || q.expands("instanceView"))), append(shown, i)
+		list, shown = append(list, q.store.showMachine(i, statusOnly || expands(q.query, "instanceView"), q.server.Seed, q.server.TenantID, q.now)), append(shown, i)
 	}
 	if filter == "" && q.fault.ScaleSet != "" {
-		q.fault.alike(shown)
+		q.fault = q.fault.alike(shown)
 	}
 	slices.SortFunc(list, func(a, b map[string]any) int { return strings.Compare(wireID(a), wireID(b)) })
 	return page(q, list, wireID)
 }
 
 func getMachine(q *request) answer {
-	i, p := q.virtualMachine()
+	i, p := q.store.machineAt(q.route, q.now)
 	if p != nil {
 		return p.answer()
 	}
-	body := q.showMachine(i, q.expands("instanceView"))
-	if data := i.profile("userData"); data != "" && q.expands("userData") {
+	body := q.store.showMachine(i, expands(q.query, "instanceView"), q.server.Seed, q.server.TenantID, q.now)
+	if data := i.profile("userData"); data != "" && expands(q.query, "userData") {
 		asMap(body["properties"])["userData"] = data
 	}
 	return answer{status: http.StatusOK, body: body}
@@ -122,17 +123,17 @@ func getMachine(q *request) answer {
 
 // showMachine is a virtual machine as a read shows it, with what is known of its
 // identities.
-func (q *request) showMachine(i *instance, expand bool) map[string]any {
-	body := i.machineWire(q.now, expand)
-	q.server.nameIdentities(body)
+func (st *store) showMachine(i *instance, expand bool, seed uint64, tenantID string, now time.Time) map[string]any {
+	body := i.machineWire(now, expand)
+	st.principals.nameIdentities(body)
 	if own := asMap(body["identity"]); strings.Contains(strings.ToLower(text(own, "type")), "systemassigned") {
-		own["principalId"], own["tenantId"] = q.server.guid("object", i.vmID), q.server.tenantOf(i.subscription)
+		own["principalId"], own["tenantId"] = guid(seed, "object", i.vmID), tenantOf(seed, tenantID, i.subscription)
 	}
 	return body
 }
 
 func getMachineView(q *request) answer {
-	i, p := q.virtualMachine()
+	i, p := q.store.machineAt(q.route, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -140,7 +141,7 @@ func getMachineView(q *request) answer {
 }
 
 func patchMachine(q *request) answer {
-	i, p := q.virtualMachine()
+	i, p := q.store.machineAt(q.route, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -155,27 +156,27 @@ func patchMachine(q *request) answer {
 // the set's capacity. A forced delete does not wait for the guest to shut down,
 // which halves its time (assumed).
 func deleteMachine(q *request) answer {
-	i, p := q.virtualMachine()
+	i, p := q.store.machineAt(q.route, q.now)
 	if p != nil {
 		return answer{status: http.StatusNoContent}
 	}
-	if i.deleting(q.now) {
-		return q.async(answer{status: http.StatusAccepted}, q.server.beginOn(i, q.now, operation{doomed: []*instance{i}}))
+	if i.deletion.underWay(q.now) {
+		return q.async(answer{status: http.StatusAccepted}, q.store.operations.beginOn(q.server.Seed, i, q.now, operation{doomed: []*instance{i}}))
 	}
 	if strings.EqualFold(q.query.Get("forceDeletion"), "true") {
-		i.deathTime /= 2
+		i.deletion.takes /= 2
 	}
 	var o operation
-	q.server.doom(&o, i, q.route.kind, q.now)
+	q.server.compute().doom(&o, i, q.route.kind, q.now)
 	if i.set != nil {
 		i.set.etag++
 	}
-	return q.async(answer{status: http.StatusAccepted}, q.server.beginOn(i, q.now, o))
+	return q.async(answer{status: http.StatusAccepted}, q.store.operations.beginOn(q.server.Seed, i, q.now, o))
 }
 
 // postMachine runs an action on a virtual machine.
 func postMachine(q *request) answer {
-	i, p := q.virtualMachine()
+	i, p := q.store.machineAt(q.route, q.now)
 	if p != nil {
 		return p.answer()
 	}
@@ -189,7 +190,7 @@ func (q *request) act(i *instance) answer {
 		if !i.spot() {
 			return fail(http.StatusConflict, "OperationNotAllowed", "Simulating an eviction is only allowed for spot virtual machines.").answer()
 		}
-		q.server.evict(i, evictionNotice, q.now)
+		q.server.compute().events.evict(i, evictionNotice, q.now)
 		return answer{status: http.StatusNoContent}
 	case q.route.verb == "attachdetachdatadisks":
 		return q.attachDetach(i)
@@ -198,10 +199,10 @@ func (q *request) act(i *instance) answer {
 	case !ok:
 		return fail(http.StatusNotFound, "InvalidResourceType", "The simulator has no action '%s' on a machine.", q.route.verb).answer()
 	}
-	if p := q.server.checkStart([]*instance{i}, q.route.verb, q.now); p != nil {
+	if p := q.server.compute().capacity.checkStart([]*instance{i}, q.route.verb, q.now); p != nil {
 		return p.answer()
 	}
 	var o operation
-	q.server.turn(&o, i, q.route.verb, q.route.kind, q.now)
-	return q.async(answer{status: http.StatusAccepted}, q.server.beginOn(i, q.now, o))
+	q.server.compute().turn(&o, i, q.route.verb, q.route.kind, q.now)
+	return q.async(answer{status: http.StatusAccepted}, q.store.operations.beginOn(q.server.Seed, i, q.now, o))
 }

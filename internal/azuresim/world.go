@@ -167,7 +167,7 @@ func (w *World) Populate(s *Server) error {
 	s.DetachLag, s.CloudName, s.Audiences, s.ADFS = w.DetachLag, w.CloudName, w.Audiences, w.ADFS
 	s.UpperCaseGroups, s.DeleteWindow, s.DirectoryDelay = w.UpperCaseGroups, w.DeleteWindow, w.DirectoryDelay
 	if w.Subscription != "" {
-		s.empty = append(s.empty, w.Subscription)
+		s.store.empty = append(s.store.empty, w.Subscription)
 	}
 	for _, room := range w.SpotCapacity {
 		if s.SpotCapacity == nil {

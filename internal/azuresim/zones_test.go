@@ -31,9 +31,9 @@ func TestMachinesComeUpWhereThereIsRoom(t *testing.T) {
 			}
 			var zones []string
 			var failed []bool
-			for _, i := range s.sets[0].instances {
-				zones = append(zones, i.zone)
-				failed = append(failed, i.failure.Code == "ZonalAllocationFailed")
+			for _, i := range s.store.sets[0].instances {
+				zones = append(zones, i.placement.zone)
+				failed = append(failed, i.provisioning.failure.Code == "ZonalAllocationFailed")
 			}
 			if !slices.Equal(zones, c.zones) || !slices.Equal(failed, c.failed) {
 				t.Errorf("machines are in %v and fail %v, want %v and %v", zones, failed, c.zones, c.failed)

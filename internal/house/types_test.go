@@ -12,9 +12,8 @@ const (
 
 // What is above a bound today, with what it has, which may only fall.
 var (
-	overMethods = map[string]int{"internal/azuresim.Server": 193, "internal/azuresim.request": 135}
-	overFields  = map[string]int{
-		"internal/azuresim.Fault": 57, "internal/azuresim.Server": 48, "internal/azuresim.instance": 35,
+	overMethods = map[string]int{}
+	overFields  = map[string]int{"internal/azuresim.Server": 44} // 29 of them are what its users set
 	}
 )
 

@@ -171,9 +171,9 @@ func issuersAwaited(t *testing.T, p *plane) {
 			return nil, errors.New("no way out")
 		})
 	})
-	known, err := w.sim.AttestationCertificates()
+	attestor, err := w.sim.Attestor()
 	w.must(err)
-	w.options.Intermediates = known
+	w.options.Intermediates = attestor.Certificates()
 	w.open()
 	foreign := &azuresim.Server{Now: w.now, Attestation: stranger, Seed: 1}
 	w.must(foreign.AddScaleSet(azuresim.ScaleSet{Subscription: subscription, ResourceGroup: "Farm", Name: "strange", Location: "westeurope", Size: "Standard_D4s_v5", Capacity: 1}))

@@ -134,10 +134,10 @@ func (p *plane) newWorld(t *testing.T, name string, n int, change ...func(*join.
 		Config: config.Config{Subscription: subscription, ResourceGroup: "Farm"}, Transport: &azuresim.Transport{Server: w.sim, Machine: name + "-server"}, Now: w.now,
 	})
 	w.must(err)
-	ca, err := w.sim.AttestationCA()
+	attestor, err := w.sim.Attestor()
 	w.must(err)
 	roots := x509.NewCertPool()
-	roots.AddCert(ca)
+	roots.AddCert(attestor.CA)
 	account := rest.CopyConfig(p.config)
 	account.Impersonate = rest.ImpersonationConfig{
 		UserName: "system:serviceaccount:" + deploy.Namespace + ":" + deploy.ServiceAccount, Groups: []string{"system:serviceaccounts", "system:authenticated"},
