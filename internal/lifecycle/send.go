@@ -19,13 +19,12 @@ func (c *Cluster) send(ctx context.Context, fresh Door, before string) (Door, er
 		if err != nil {
 			return Door{}, err
 		}
-		door := Door{Fingerprint: now.fingerprint}
-		switch {
-		case door.Fingerprint != "":
-		case now.secret && before != "":
-			door.Fingerprint = before // of a deployment that failed: pools that it made go by it
-		default:
-			door = fresh
+		door, err := c.door(ctx, &now, fresh, before)
+		if err != nil {
+			return Door{}, err
+		}
+		if err := c.tagServer(ctx, &now, door); err != nil {
+			return Door{}, err
 		}
 		body, err := c.body(parameters(door.Fingerprint, door.PEM, now.missing))
 		if err != nil {
