@@ -402,6 +402,18 @@ func tellChange(out io.Writer, one lifecycle.Change) {
 	}
 }
 
+// eachTold prints several errors in lines of their own, and returns how many there were.
+func eachTold(cmd *cobra.Command, err error) error {
+	var all lifecycle.Several
+	if !errors.As(err, &all) || len(all) < 2 {
+		return err
+	}
+	for _, one := range all {
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "failed   %s\n", report.Printable(one.Error()))
+	}
+	return fmt.Errorf("%d deletions failed: run the command again to delete the rest", len(all))
+}
+
 // tellDemolition lists what goes and what stays.
 func tellDemolition(out io.Writer, f *clusterfile.File, d *lifecycle.Demolition) {
 	if d.Underway {
@@ -465,7 +477,7 @@ Exit code 0: it is gone; 1: nobody agreed, or others use its network, which stay
 				return exit(exitActs)
 			}
 			if err := interrupted(cmd.Context(), c.Down(cmd.Context(), d), "what was asked for goes on in Azure; run the command again to delete the rest"); err != nil {
-				return err
+				return eachTold(cmd, err)
 			}
 			if len(d.Used) > 0 {
 				_, _ = fmt.Fprintf(out, "cluster %s is deleted, but for what others use: run the command again once they are gone\n", c.File.Name)
