@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	mostAsked   = 5               // times that a request is sent of which the answer may be another a moment later
+	mostAsked   = 4               // times that a request is sent of which the answer may be another a moment later
 	askAgain    = 5 * time.Second // where the answer names no time
 	mostWaited  = 5 * time.Minute // for one request to be sent: who names a longer time is an error
 	toldHeldFor = time.Minute     // one line about requests that are held back does for all of this time
