@@ -350,7 +350,7 @@ func (c checker) checkTemplate(ctx context.Context, say func(Finding)) error {
 	if err != nil {
 		return err
 	}
-	deleted, err := c.deletedVaults(ctx)
+	deleted, err := keeper(c).deletedVaults(ctx)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,9 @@ import (
 //	the vault without the key, or with another      is refused: new machines trust the key that the server may have
 //	no vault                                        makes one without the key, and says so
 
+// keeper keeps the key of the join door.
+type keeper struct{ *Cluster }
+
 // deletedVault is a vault that was deleted, as Azure keeps it for some days.
 type deletedVault struct {
 	Properties struct {
@@ -31,7 +34,7 @@ type deletedVault struct {
 }
 
 // deletedVaults are the cluster's. Who may not look for them is told by the deployment that there is one.
-func (c *Cluster) deletedVaults(ctx context.Context) (all []deletedVault, err error) {
+func (c keeper) deletedVaults(ctx context.Context) (all []deletedVault, err error) {
 	if c.File.Secrets != clusterfile.KeyVault {
 		return nil, nil
 	}
@@ -55,7 +58,7 @@ func (c *Cluster) deletedVaults(ctx context.Context) (all []deletedVault, err er
 }
 
 // bringVault recovers the cluster's vault where it was deleted: a new one of its name is refused, and the key in it may be the only copy.
-func (c *Cluster) bringVault(ctx context.Context) error {
+func (c keeper) bringVault(ctx context.Context) error {
 	all, err := c.deletedVaults(ctx)
 	if err != nil {
 		return err
@@ -80,7 +83,7 @@ func (c *Cluster) bringVault(ctx context.Context) error {
 }
 
 // lookAtVault reads whether a vault has the key, and of which door.
-func (c *Cluster) lookAtVault(ctx context.Context, t *there, vault string) (err error) {
+func (c keeper) lookAtVault(ctx context.Context, t *there, vault string) (err error) {
 	var secret listed
 	t.vault = vault
 	t.secret, err = c.Cloud.Get(ctx, vault+"/secrets/"+render.JoinSecret, Resource{vault}.version(), &secret)
@@ -90,7 +93,7 @@ func (c *Cluster) lookAtVault(ctx context.Context, t *there, vault string) (err 
 
 // neverStored says whether the last deployment brought a key that the vault did not take: it failed at the secret, or at a new server
 // before it.
-func (c *Cluster) neverStored(ctx context.Context) (bool, error) {
+func (c keeper) neverStored(ctx context.Context) (bool, error) {
 	was, found, err := c.recorded(ctx)
 	if err != nil || !found || !was.ended() || was.Properties.State == "Succeeded" {
 		return false, err
@@ -113,7 +116,7 @@ func (c *Cluster) neverStored(ctx context.Context) (bool, error) {
 }
 
 // door chooses the door of a deployment: the one that machines know already, or a fresh one with its key.
-func (c *Cluster) door(ctx context.Context, now *there, fresh Door, before string) (Door, error) {
+func (c keeper) door(ctx context.Context, now *there, fresh Door, before string) (Door, error) {
 	switch {
 	case now.fingerprint == "" && now.secret && before != "":
 		return Door{Fingerprint: before}, nil // of a deployment that failed: pools that it made go by it
@@ -130,7 +133,7 @@ func (c *Cluster) door(ctx context.Context, now *there, fresh Door, before strin
 }
 
 // tagServer has a server that is there tell the door: a deployment leaves its machine as it is.
-func (c *Cluster) tagServer(ctx context.Context, now *there, door Door) error {
+func (c keeper) tagServer(ctx context.Context, now *there, door Door) error {
 	if now.server == nil || now.fingerprint == door.Fingerprint {
 		return nil
 	}
@@ -154,7 +157,7 @@ func (c comparison) differencesOfDoor(ctx context.Context, now *there, m memory)
 	secret := Resource{now.vault + "/secrets/" + render.JoinSecret}
 	switch {
 	case now.vault == "":
-		all, err := c.deletedVaults(ctx)
+		all, err := keeper(c).deletedVaults(ctx)
 		if len(all) > 0 {
 			of := Resource{all[0].Properties.Vault}
 			return []difference{{of: of, verb: verbCreate, says: of.String() + " was deleted: up recovers it with the key of the join door"}}, err
@@ -166,7 +169,7 @@ func (c comparison) differencesOfDoor(ctx context.Context, now *there, m memory)
 	case now.secret:
 		return nil, nil
 	}
-	never, err := c.neverStored(ctx)
+	never, err := keeper(c).neverStored(ctx)
 	if never || err != nil {
 		return []difference{{of: secret, verb: verbCreate, says: "the key of the join door was never stored: up makes a new one"}}, err
 	}

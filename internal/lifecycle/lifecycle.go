@@ -296,7 +296,7 @@ func (c *Cluster) look(ctx context.Context) (there, error) {
 	}
 	for _, r := range resources {
 		if c.ours(r) && strings.EqualFold(Resource{r.ID}.Kind(), "Microsoft.KeyVault/vaults") {
-			if err := c.lookAtVault(ctx, &t, r.ID); err != nil {
+			if err := (keeper{c}).lookAtVault(ctx, &t, r.ID); err != nil {
 				return t, err
 			}
 		}

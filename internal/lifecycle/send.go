@@ -19,11 +19,11 @@ func (c *Cluster) send(ctx context.Context, fresh Door, before string) (Door, er
 		if err != nil {
 			return Door{}, err
 		}
-		door, err := c.door(ctx, &now, fresh, before)
+		door, err := keeper{c}.door(ctx, &now, fresh, before)
 		if err != nil {
 			return Door{}, err
 		}
-		if err := c.tagServer(ctx, &now, door); err != nil {
+		if err := (keeper{c}).tagServer(ctx, &now, door); err != nil {
 			return Door{}, err
 		}
 		body, err := c.body(parameters(door.Fingerprint, door.PEM, now.missing))
