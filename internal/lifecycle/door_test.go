@@ -12,7 +12,7 @@ import (
 func (w *world) vault() string {
 	w.Helper()
 	for _, id := range w.left() {
-		if strings.Contains(id, "/Microsoft.KeyVault/vaults/") {
+		if strings.Contains(id, "/Microsoft.KeyVault/vaults/") && !strings.Contains(id, "/roleAssignments/") {
 			return id
 		}
 	}
