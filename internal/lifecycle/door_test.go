@@ -123,7 +123,8 @@ func TestAKeyThatIsLostIsNotReplacedUnasked(t *testing.T) {
 		"type": "Microsoft.KeyVault/vaults/secrets", "apiVersion": "2023-07-01", "name": name + "/sluice-join",
 		"tags": map[string]string{"sluice-join": "of-another-door"}, "properties": map[string]any{"value": "key"},
 	}
-	w.must(w.Cloud.Put(t.Context(), vault[:strings.Index(vault, "/providers/")]+"/providers/Microsoft.Resources/deployments/theirs", "2021-04-01", map[string]any{
+	group, _, _ := strings.Cut(vault, "/providers/")
+	w.must(w.Cloud.Put(t.Context(), group+"/providers/Microsoft.Resources/deployments/theirs", "2021-04-01", map[string]any{
 		"properties": map[string]any{"mode": "Incremental", "template": map[string]any{
 			"$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#", "contentVersion": "1.0.0.0", "resources": []any{secret},
 		}},
