@@ -182,14 +182,15 @@ func (b *builder) cluster(cmd *cobra.Command) (*lifecycle.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	began, out := time.Now(), cmd.OutOrStdout()
+	say := func(s string) {
+		_, _ = fmt.Fprintf(out, "%7s  %s\n", time.Since(began).Round(time.Second), report.Printable(s))
+	}
+	r.Tell = say
 	if f.Network.Subnet == "" {
 		if f, err = b.inSubnet(cmd, r, f.Network.SubnetID); err != nil {
 			return nil, err
 		}
-	}
-	began, out := time.Now(), cmd.OutOrStdout()
-	say := func(s string) {
-		_, _ = fmt.Fprintf(out, "%7s  %s\n", time.Since(began).Round(time.Second), report.Printable(s))
 	}
 	return &lifecycle.Cluster{File: f, Cloud: r, Wait: r.Wait, Say: say}, nil
 }
@@ -223,6 +224,8 @@ func checkCluster(cmd *cobra.Command, c *lifecycle.Cluster) (bool, error) {
 			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "wrong    %s: %s\n", report.Printable(f.Wrong), report.Printable(f.Remedy))
 		case f.Stays != "":
 			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "stays    %s\n", report.Printable(f.Stays))
+		case f.Missing != "":
+			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "missing  %s\n", report.Printable(f.Missing))
 		case f.Skipped != "": // it is the template alone
 			made, looked = made-1, "rights, providers, sizes and quota"
 			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "later    %s\n", report.Printable(f.Skipped))
@@ -399,6 +402,42 @@ func tellChange(out io.Writer, one lifecycle.Change) {
 	}
 }
 
+// eachTold prints several errors in lines of their own, and returns how many there were.
+func eachTold(cmd *cobra.Command, err error) error {
+	var all lifecycle.Several
+	if !errors.As(err, &all) || len(all) < 2 {
+		return err
+	}
+	for _, one := range all {
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "failed   %s\n", report.Printable(one.Error()))
+	}
+	return fmt.Errorf("%d deletions failed: run the command again to delete the rest", len(all))
+}
+
+// tellDemolition lists what goes and what stays.
+func tellDemolition(out io.Writer, f *clusterfile.File, d *lifecycle.Demolition) {
+	if d.Underway {
+		_, _ = fmt.Fprintf(out, "cancels  deployment %s, which is under way; what it makes until then goes as well\n", f.Name)
+	}
+	for _, r := range d.Goes {
+		where := ""
+		if g := r.Group(); g != "" && !strings.EqualFold(g, f.ResourceGroup) {
+			where = " (the server's right in resource group " + g + ")"
+		}
+		_, _ = fmt.Fprintf(out, "goes     %s%s\n", report.Printable(d.Says(r)), report.Printable(where))
+	}
+	for _, r := range d.Stays {
+		why := "others made it"
+		if by := d.Used[r]; by != "" {
+			why = by + " uses it"
+		}
+		_, _ = fmt.Fprintf(out, "stays    %s (%s)\n", report.Printable(r.String()), report.Printable(why))
+	}
+	if d.Keeps != "" {
+		_, _ = fmt.Fprintf(out, "stays    resource group %s with all storage\n", d.Keeps)
+	}
+}
+
 func clusterDownCommand() *cobra.Command {
 	var b builder
 	var yes bool
@@ -409,7 +448,7 @@ func clusterDownCommand() *cobra.Command {
 others made in the group stays, and then so does the group. Storage stays in its group; the rights on it that
 the server had go. A deployment that is under way is canceled first.
 
-Exit code 0: it is gone; 1: nobody agreed; 2: error. It may be called again.`,
+Exit code 0: it is gone; 1: nobody agreed, or others use its network, which stays; 2: error. It may be called again.`,
 		Example: "  sluice cluster down\n  sluice cluster down --yes",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -422,26 +461,15 @@ Exit code 0: it is gone; 1: nobody agreed; 2: error. It may be called again.`,
 				return err
 			}
 			out := cmd.OutOrStdout()
-			if len(d.Goes) == 0 && d.Group == "" && !d.Underway {
+			if d.Nothing() {
 				_, err := fmt.Fprintf(out, "nothing of cluster %s is in resource group %s of subscription %s\n",
 					c.File.Name, c.File.ResourceGroup, c.Cloud.Subscription())
 				return err
 			}
-			if d.Underway {
-				_, _ = fmt.Fprintf(out, "cancels  deployment %s, which is under way; what it makes until then goes as well\n", c.File.Name)
-			}
-			for _, r := range d.Goes {
-				where := ""
-				if g := r.Group(); g != "" && !strings.EqualFold(g, c.File.ResourceGroup) {
-					where = " (the server's right in resource group " + g + ")"
-				}
-				_, _ = fmt.Fprintf(out, "goes     %s%s\n", report.Printable(d.Says(r)), report.Printable(where))
-			}
-			for _, r := range d.Stays {
-				_, _ = fmt.Fprintf(out, "stays    %s (others made it)\n", report.Printable(r.String()))
-			}
-			if d.Keeps != "" {
-				_, _ = fmt.Fprintf(out, "stays    resource group %s with all storage\n", d.Keeps)
+			tellDemolition(out, c.File, &d)
+			if len(d.Goes) == 0 && d.Group == "" && !d.Underway {
+				_, _ = fmt.Fprintf(out, "all else of cluster %s is deleted already\n", c.File.Name)
+				return exit(exitActs)
 			}
 			if ok, err := agreed(cmd, yes, fmt.Sprintf("Delete %s?", c.Loses(cmd.Context(), &d))); err != nil {
 				return err
@@ -449,7 +477,11 @@ Exit code 0: it is gone; 1: nobody agreed; 2: error. It may be called again.`,
 				return exit(exitActs)
 			}
 			if err := interrupted(cmd.Context(), c.Down(cmd.Context(), d), "what was asked for goes on in Azure; run the command again to delete the rest"); err != nil {
-				return err
+				return eachTold(cmd, err)
+			}
+			if len(d.Used) > 0 {
+				_, _ = fmt.Fprintf(out, "cluster %s is deleted, but for what others use: run the command again once they are gone\n", c.File.Name)
+				return exit(exitActs)
 			}
 			_, err = fmt.Fprintf(out, "cluster %s is deleted\n", c.File.Name)
 			return err

@@ -45,6 +45,7 @@ Exit code 0: the file is whole; 1: something must be filled in, or the file cann
 			if err != nil {
 				return err
 			}
+			r.Tell = func(s string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), report.Printable(s)) }
 			var known lifecycle.Kubernetes
 			if h.asked(cmd) {
 				if known, err = h.hear(cmd.Context()); err != nil {

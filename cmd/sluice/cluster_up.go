@@ -173,8 +173,10 @@ func (u *riser) up() error {
 		return err
 	}
 	kept := u.File.Name + "-join.pem"
-	byFile := u.File.Secrets == clusterfile.SecretsFile
+	byFile, made := u.File.Secrets == clusterfile.SecretsFile, false
 	if byFile {
+		_, none := os.Lstat(kept)
+		made = errors.Is(none, fs.ErrNotExist)
 		inUse, err := u.DoorInUse(u.cmd.Context())
 		if err != nil {
 			return err
@@ -185,9 +187,14 @@ func (u *riser) up() error {
 	}
 	const goesOn = "what is under way goes on in Azure; run the command again to follow it, or sluice cluster down to delete what is there"
 	door, err := u.Up(u.cmd.Context(), fresh)
+	if err != nil && made && fresh.PEM != "" {
+		u.takeBack(kept, fresh)
+	}
 	switch {
 	case u.cmd.Context().Err() != nil:
 		return interrupted(u.cmd.Context(), err, goesOn)
+	case errors.Is(err, lifecycle.ErrBusy):
+		return err
 	case lifecycle.Unanswered(err):
 		return fmt.Errorf("%w; run the command again: it follows what Azure has accepted", err)
 	case err != nil:
@@ -240,6 +247,14 @@ func (u *riser) up() error {
 		return exit(exitActs)
 	}
 	return nil
+}
+
+// takeBack removes the key that this up has made where another up was first: the cluster has its door.
+func (u *riser) takeBack(kept string, fresh lifecycle.Door) {
+	inUse, err := u.DoorInUse(u.cmd.Context())
+	if err == nil && inUse != "" && !strings.EqualFold(inUse, fresh.Fingerprint) && os.Remove(kept) == nil {
+		u.say("%s is removed: the cluster has another join door, whose key is where up was first called", kept)
+	}
 }
 
 // keep writes the kubeconfig, whole or not at all.

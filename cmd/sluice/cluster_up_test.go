@@ -298,3 +298,35 @@ func TestTheKeyOfAnUpThatIsUnderWayIsNotReplaced(t *testing.T) {
 		t.Error("a second key is made while the deployment with the first is under way")
 	}
 }
+
+// TestOfTwoFirstUpsOneKeepsItsKey has another up be first, after this one has written its key: the key is of no use, and would be put on
+// the server.
+func TestOfTwoFirstUpsOneKeepsItsKey(t *testing.T) {
+	u, out := rising(t)
+	u.File.Secrets, u.wait = clusterfile.SecretsFile, 0
+	t.Chdir(t.TempDir())
+	say, first := u.Say, true
+	u.Cluster.Say = func(s string) {
+		say(s)
+		if !first {
+			return
+		}
+		first = false
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		other := *u.Cluster
+		other.Say = func(string) { cancel() }
+		door, err := lifecycle.NewDoor(u.now())
+		must(t, err)
+		if _, err := other.Up(ctx, door); err == nil {
+			t.Error("the other up is over: this shows nothing")
+		}
+	}
+	err := u.up()
+	if err == nil || err.Error() != "another deployment of render is under way: wait for it, and run the command again" {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat("render-join.pem"); err == nil || !strings.Contains(out.String(), "render-join.pem is removed") {
+		t.Errorf("the key is kept: %s", out.String())
+	}
+}

@@ -26,6 +26,10 @@ type Resources struct {
 
 	// Wait is called between two questions about work that goes on; nil waits by the clock. It returns the context's error when that ends.
 	Wait func(context.Context, time.Duration) error
+	// Tell is told, in one sentence, that a request waits for its time or is made again; nil: neither is done, and its error comes at once.
+	Tell func(string)
+
+	toldHeld time.Time // when it was told of one that waits
 }
 
 // NewResources makes one. With a subscription and a resource group in the options it asks nobody; errors name the field and the remedy.
@@ -85,7 +89,11 @@ func (r *Resources) List(ctx context.Context, path, version string, query url.Va
 	for name, values := range query {
 		asked[name] = values
 	}
-	all, err := collect[json.RawMessage](ctx, r.rm.pipeline, r.rm.endpoint+path+"?"+asked.Encode())
+	var all []json.RawMessage
+	err := r.patiently(ctx, http.MethodGet, "list "+path, path, func() (err error) {
+		all, err = collect[json.RawMessage](ctx, r.rm.pipeline, r.rm.endpoint+path+"?"+asked.Encode())
+		return err
+	})
 	if err != nil {
 		return nil, r.client.wrap("", "list "+path, err)
 	}
@@ -135,16 +143,25 @@ func (r *Resources) Delete(ctx context.Context, path, version string) error {
 
 // once makes one request and returns the body of its answer.
 func (r *Resources) once(ctx context.Context, method, path, version string, body any) ([]byte, error) {
-	resp, err := r.rm.send(ctx, method, path, version, body) //nolint:bodyclose // the pipeline has read and closed it
+	resp, err := r.sent(ctx, method, "ask about "+path, path, version, body) //nolint:bodyclose // the pipeline has read and closed it
 	if err != nil {
 		return nil, err
 	}
 	return runtime.Payload(resp)
 }
 
+// sent is the answer to a request that is made patiently.
+func (r *Resources) sent(ctx context.Context, method, doing, path, version string, body any) (resp *http.Response, err error) {
+	err = r.patiently(ctx, method, doing, path, func() (err error) {
+		resp, err = r.rm.send(ctx, method, path, version, body) //nolint:bodyclose // the pipeline has read and closed it
+		return err
+	})
+	return resp, err
+}
+
 // whole makes one request and follows the operation that it begins to its end.
 func (r *Resources) whole(ctx context.Context, method, doing, path, version string, body, into any) error {
-	resp, err := r.rm.send(ctx, method, path, version, body) //nolint:bodyclose // the pipeline has read and closed it
+	resp, err := r.sent(ctx, method, doing, path, version, body) //nolint:bodyclose // the pipeline has read and closed it
 	if err != nil {
 		return r.client.wrap("", doing, err)
 	}
@@ -152,19 +169,27 @@ func (r *Resources) whole(ctx context.Context, method, doing, path, version stri
 	if err != nil {
 		return r.client.wrap("", doing, err)
 	}
-	for !poller.Done() {
+	for failed := 0; !poller.Done(); {
 		if err := r.Wait(ctx, min(retryAfter(resp, r.client.now(), pollEvery), time.Minute)); err != nil {
 			return err
 		}
 		resp, err = poller.Poll(ctx) //nolint:bodyclose // the pipeline has read and closed it
-		if err != nil && !temporary(r.client.wrap("", doing, err)) {
-			return r.client.wrap("", doing, err)
+		if err != nil {
+			if e := r.client.wrap("", doing, err); !temporary(e) {
+				if failed++; r.Tell == nil || failed == mostAsked || !passes(e, err) {
+					return e
+				}
+			}
 		}
 		if resp == nil {
 			resp = &http.Response{}
 		}
 	}
-	raw, err := poller.Result(ctx)
+	var raw json.RawMessage
+	err = r.patiently(ctx, "", doing, path, func() (err error) { // held back it waits; how the work ended is not asked twice
+		raw, err = poller.Result(ctx)
+		return err
+	})
 	if err != nil {
 		return r.client.wrap("", doing, err)
 	}

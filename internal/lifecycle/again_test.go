@@ -40,16 +40,16 @@ func (w *world) assignments(group string) (principals map[string]string) {
 	return principals
 }
 
-// TestUpAfterDownOfTheSameName has Azure keep the vault's name: down purges the vault, or up does, or up brings it back where purging is forbidden.
+// TestUpAfterDownOfTheSameName has Azure keep the vault's name: down purges the vault, or up brings it back.
 func TestUpAfterDownOfTheSameName(t *testing.T) {
 	purge := "POST deletedVaults/purge"
 	for name, c := range map[string]struct {
 		refused int // purges
 		want    string
 	}{
-		"down purges":                     {0, ""},
-		"down may not, up may":            {1, "which was deleted before, is purged: its name is free"},
-		"nobody may, and it is recovered": {-1, "which was deleted before, is recovered"},
+		"down purges":                       {0, ""},
+		"down may not, and it is recovered": {1, "which was deleted before, is recovered"},
+		"nobody may, and it is recovered":   {-1, "which was deleted before, is recovered"},
 	} {
 		for _, file := range []string{"k3s", "k3s-user", "kubeadm"} {
 			t.Run(name+" "+file, func(t *testing.T) {

@@ -23,6 +23,7 @@ type Finding struct {
 	of Resource // what is wrong; "" where it is not one resource
 
 	Stays   string // one sentence on what differs from the file and is left so; nothing is wrong about it
+	Missing string // one sentence on what was there or should be, and up brings
 	Skipped string // one sentence on why it was not looked at; "" when it was
 }
 
@@ -348,6 +349,15 @@ func (c checker) checkTemplate(ctx context.Context, say func(Finding)) error {
 	now, err := c.look(ctx)
 	if err != nil {
 		return err
+	}
+	deleted, err := keeper(c).deletedVaults(ctx)
+	if err != nil {
+		return err
+	}
+	if len(deleted) > 0 { // Azure refuses the template as long as its name is taken
+		f.Skipped = "up recovers " + Resource{deleted[0].Properties.Vault}.String() + " first: Azure checks the template then"
+		say(f)
+		return nil
 	}
 	if !now.group {
 		f.Skipped = "resource group " + c.File.ResourceGroup + " is not there yet: Azure checks the template when up has made it"

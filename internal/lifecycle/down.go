@@ -66,10 +66,11 @@ func (r Resource) part() bool { return strings.Count(r.Kind(), "/") > 1 }
 
 // Demolition is what down deletes and what it leaves.
 type Demolition struct {
-	Goes  []Resource // in the order in which they go
-	Group string     // the resource group that goes with them; "" when it stays
-	Stays []Resource // in the group, and not made by the cluster file
-	Keeps string     // the storage group, "" for none: of it only the server's rights go
+	Goes  []Resource          // in the order in which they go
+	Group string              // the resource group that goes with them; "" when it stays
+	Stays []Resource          // in the group, and not made by the cluster file, or in use by what is not
+	Used  map[Resource]string // of the cluster's own that stay: what uses each
+	Keeps string              // the storage group, "" for none: of it only the server's rights go
 	// Underway says that the deployment still makes resources: it is canceled first, and they go as well.
 	Underway bool
 
@@ -166,13 +167,21 @@ func (c *Cluster) Demolish(ctx context.Context) (Demolition, error) {
 		}
 		return strings.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID))
 	})
+	if err := c.leaveUsed(ctx, &d); err != nil {
+		return Demolition{}, err
+	}
 	if about.Tags[render.ClusterTag] == c.File.Name && len(d.Stays) == 0 {
 		d.Group = c.File.ResourceGroup
 	}
-	if len(d.Goes) == 0 && d.Group == "" && !d.Underway {
+	if d.Nothing() {
 		return d, c.elsewhere(ctx)
 	}
 	return d, nil
+}
+
+// Nothing says whether nothing of the cluster is there.
+func (d *Demolition) Nothing() bool {
+	return len(d.Goes) == 0 && d.Group == "" && !d.Underway && len(d.Used) == 0
 }
 
 // controllerTag is on the public addresses that cloud-provider-azure makes: the cluster that it was told. One that a person made has it not.

@@ -153,6 +153,9 @@ func (c comparison) differences(ctx context.Context) (all []difference, m memory
 	if m, err = c.remember(ctx, !slices.Contains(now.missing, render.NewServer)); err != nil {
 		return nil, m, err
 	}
+	if all, err = c.differencesOfDoor(ctx, &now, m); err != nil {
+		return nil, m, err
+	}
 	for _, read := range []func(context.Context) ([]difference, error){c.fixedFields, c.fieldsOfPools, c.fieldsOfStorage} {
 		more, err := read(ctx)
 		if err != nil {

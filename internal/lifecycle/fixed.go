@@ -125,6 +125,11 @@ func (c checker) checkFields(ctx context.Context, _ []wanted, say func(Finding))
 			say(Finding{Check: check, Stays: f.says})
 		case verbRefused:
 			say(Finding{Check: check, Wrong: f.says, Remedy: f.remedy})
+		case verbCreate:
+			if f.says == "" {
+				continue
+			}
+			say(Finding{Check: check, Missing: f.says})
 		default:
 			continue
 		}

@@ -257,9 +257,12 @@ func (c *Cluster) body(values map[string]any) (map[string]any, error) {
 
 // there is what exists of the cluster already.
 type there struct {
-	group       bool   // the resource group
-	fingerprint string // that the server's machine bears; "" where there is no server
-	secret      bool   // the door's key is in Key Vault
+	group       bool              // the resource group
+	fingerprint string            // that the server's machine bears; "" where there is no server
+	server      map[string]string // the tags of the server; nil where there is none
+	vault       string            // the cluster's, by its id; "" for none
+	secret      bool              // the door's key is in it
+	stored      string            // the fingerprint of that key; "" where it is not known
 	missing     []string
 }
 
@@ -287,13 +290,13 @@ func (c *Cluster) look(ctx context.Context) (there, error) {
 		t.missing = append(t.missing, render.NewNetwork)
 	}
 	if tags, ok := found[strings.ToLower("Microsoft.Compute/virtualMachines "+c.File.Name+"-server")]; ok {
-		t.fingerprint = tags[render.JoinTag]
+		t.fingerprint, t.server = tags[render.JoinTag], tags
 	} else {
 		t.missing = append(t.missing, render.NewServer)
 	}
 	for _, r := range resources {
 		if c.ours(r) && strings.EqualFold(Resource{r.ID}.Kind(), "Microsoft.KeyVault/vaults") {
-			if t.secret, err = c.Cloud.Get(ctx, r.ID+"/secrets/"+render.JoinSecret, Resource{r.ID}.version(), &struct{}{}); err != nil {
+			if err := (keeper{c}).lookAtVault(ctx, &t, r.ID); err != nil {
 				return t, err
 			}
 		}

@@ -93,7 +93,7 @@ func newWorld(t *testing.T, file string) *world {
 		w.now = w.now.Add(d)
 		return ctx.Err()
 	}
-	r.Wait = wait
+	r.Wait, r.Tell = wait, func(s string) { w.said = append(w.said, s) }
 	w.Cluster = &lifecycle.Cluster{File: &f, Cloud: commanding{r, w}, Wait: wait, Say: func(s string) { w.said = append(w.said, s) }}
 	if network, name, is := strings.Cut(f.Network.SubnetID, "/subnets/"); is {
 		w.must(r.Put(t.Context(), network, "2024-05-01", map[string]any{"location": f.Region, "properties": map[string]any{
@@ -350,7 +350,7 @@ func TestWhatTheCloudControllerMadeGoesToo(t *testing.T) {
 		stays      []string
 	}{
 		"of the cluster":       {true, []string{"renders", "theirs", "theirs-too"}},
-		"without a controller": {false, []string{"render", "render-internal", "renders", "render-a1", "theirs", "theirs-too"}},
+		"without a controller": {false, []string{"render", "render-internal", "renders", "render-a1", "theirs", "theirs-too", "render", "render-out", "render-out"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "k3s")
@@ -392,8 +392,8 @@ func TestWhatTheCloudControllerMadeGoesToo(t *testing.T) {
 			if !slices.Equal(stays, want) || d.Group != "" {
 				t.Errorf("stays %q of group %q, want %q", stays, d.Group, want)
 			}
-			if err := w.Down(t.Context(), d); (err == nil) != c.controller {
-				t.Errorf("down: %v", err)
+			if w.must(w.Down(t.Context(), d)); (len(d.Used) == 0) != c.controller {
+				t.Errorf("in use are %v", d.Used)
 			}
 		})
 	}

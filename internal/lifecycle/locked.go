@@ -72,5 +72,13 @@ func summed(failed []error) error {
 		at := first[cause]
 		all[at] = fmt.Errorf("%w (and %d more for the same reason)", all[at], n)
 	}
-	return errors.Join(all...)
+	return Several(all)
 }
+
+// Several are errors of one command, each of which is told in a line of its own.
+type Several []error
+
+func (s Several) Error() string { return errors.Join(s...).Error() }
+
+// Unwrap are the errors.
+func (s Several) Unwrap() []error { return s }

@@ -19,13 +19,12 @@ func (c *Cluster) send(ctx context.Context, fresh Door, before string) (Door, er
 		if err != nil {
 			return Door{}, err
 		}
-		door := Door{Fingerprint: now.fingerprint}
-		switch {
-		case door.Fingerprint != "":
-		case now.secret && before != "":
-			door.Fingerprint = before // of a deployment that failed: pools that it made go by it
-		default:
-			door = fresh
+		door, err := keeper{c}.door(ctx, &now, fresh, before)
+		if err != nil {
+			return Door{}, err
+		}
+		if err := (keeper{c}).tagServer(ctx, &now, door); err != nil {
+			return Door{}, err
 		}
 		body, err := c.body(parameters(door.Fingerprint, door.PEM, now.missing))
 		if err != nil {
@@ -37,6 +36,8 @@ func (c *Cluster) send(ctx context.Context, fresh Door, before string) (Door, er
 			return door, nil
 		case ctx.Err() != nil:
 			return Door{}, err
+		case isBusy(err):
+			return Door{}, fmt.Errorf("another deployment of %s is under way: %w", c.File.Name, ErrBusy)
 		case !Unanswered(err):
 			return Door{}, fmt.Errorf("deployment %s is refused: %w", c.File.Name, err)
 		case n == mostSent:
@@ -50,6 +51,15 @@ func (c *Cluster) send(ctx context.Context, fresh Door, before string) (Door, er
 		}
 		c.Say("Azure gives no answer about deployment " + c.File.Name + ", which is sent again")
 	}
+}
+
+// ErrBusy is that somebody else deploys the cluster.
+var ErrBusy = errors.New("wait for it, and run the command again")
+
+// isBusy says whether Azure refuses a deployment since another one of its name is under way.
+func isBusy(err error) bool {
+	var e *cloud.Error
+	return errors.As(err, &e) && e.Code == "DeploymentActiveAndUneditable"
 }
 
 // Unanswered says whether Azure gave no answer of which something could be corrected: the same may do a moment later.

@@ -123,7 +123,7 @@ func (c *Cluster) Up(ctx context.Context, fresh Door) (Door, error) {
 			c.Say("resource group " + name + " is made")
 		}
 	}
-	for _, step := range []func(context.Context) error{c.outlast, c.bringVault, c.takeBack} {
+	for _, step := range []func(context.Context) error{c.outlast, keeper{c}.bringVault, c.takeBack} {
 		if err := step(ctx); err != nil {
 			return Door{}, err
 		}

@@ -68,7 +68,7 @@ func (m *maker) vault() resource {
 	m.add(resource{
 		kind: kindSecret, version: vaultVersion, name: call("concat", variable("vault"), quote("/"+JoinSecret)),
 		condition: call("not", call("empty", parameter(ParameterKey))), dependsOn: []string{vault.id()},
-		body: object{{"tags", m.tags()}, {"properties", object{
+		body: object{{"tags", m.tags(pair{JoinTag, expr(parameter(ParameterFingerprint))})}, {"properties", object{
 			{"value", expr(parameter(ParameterKey))}, {"contentType", "application/x-pem-file"},
 			{"attributes", object{{"enabled", true}}},
 		}}},
