@@ -105,7 +105,7 @@ var groups = table{
 		ends:   "the pause ends; sluice resume ends it now",
 	},
 	GroupLost: {
-		says:   "lost nodes: their machines {machines} stay for now (S-43), the next until {until}",
+		says:   "nodes lost (Node object or heartbeat gone): {machines}; their machines stay (S-43), the first until {until}",
 		remedy: "the kubelets report again; or, when nothing there is needed any more, sluice acknowledge {group}",
 		ends:   "one of its lost machines goes, unless its node comes back; sluice acknowledge lets them go sooner",
 	},

@@ -31,7 +31,7 @@ var machines = table{
 		remedy: "a node that registers for it; or it is deleted, unless the reason beside this one keeps it",
 	},
 	MachineLost: {
-		says:   "was a node, whose object was deleted {age} ago: goes unless it comes back (limit {limit})",
+		says:   "was a node; its Node object was deleted {age} ago",
 		remedy: "its kubelet registers again; or it is deleted, unless the reason beside this one keeps it",
 		ends:   "it is deleted, unless it is a node again",
 	},

@@ -69,7 +69,7 @@ func TestMachinesOfLostNodesWaitForAPerson(t *testing.T) {
 		t.Errorf("%d of %d machines are there two hours after %d nodes were lost, want at most one gone", left, machines, lost)
 	}
 	said := p.explained(t, reason.Group(g.name))
-	if !strings.Contains(said, "lost nodes: their machines 15 stay for now (S-43)") || !strings.Contains(said, "sluice acknowledge "+g.name) {
+	if !strings.Contains(said, "nodes lost (Node object or heartbeat gone): 15; their machines stay (S-43)") || !strings.Contains(said, "sluice acknowledge "+g.name) {
 		t.Errorf("the group does not say why, and what ends it:\n%s", said)
 	}
 

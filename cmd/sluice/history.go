@@ -110,6 +110,7 @@ is also when troubles and pauses of groups began and ended, and where the record
 			told := &teller{w: left.Before(cmd.OutOrStdout()), json: format == "json"}
 			visit := func(line journal.Line, r *history.Reader) error {
 				if told.newest = line.Time; told.newest.Before(from) {
+					told.earlier = true
 					return cmd.Context().Err()
 				}
 				return errors.Join(told.visit(r), cmd.Context().Err())
@@ -188,6 +189,8 @@ type teller struct {
 	of     timeline.Timeline
 	left   int       // what the reader has told to have left out
 	newest time.Time // of the lines
+
+	earlier bool // there are lines from before what is told; then the first cycle's troubles began before it
 }
 
 // visit takes in the line that was read last, and writes what is new with it.
@@ -201,7 +204,12 @@ func (t *teller) visit(r *history.Reader) error {
 		t.of.Damaged(timeline.JournalDamaged)
 	}
 	t.of.Note(e)
+	before := t.earlier
+	t.earlier = false
 	for _, s := range t.of.Told() {
+		if before && s.Kind == report.ToldWarning {
+			s.Sentence += " (since before)"
+		}
 		if t.json {
 			err = json.NewEncoder(t.w).Encode(s)
 		} else {

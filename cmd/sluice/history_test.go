@@ -89,6 +89,20 @@ func TestLogTellsUpToATime(t *testing.T) {
 	sluice(t.Context(), "log").complains(t, "a sluice run without --journal remembers only what its page shows")
 }
 
+// TestLogSaysThatATroubleBeganBefore and does not give it the time from which it was asked to tell.
+func TestLogSaysThatATroubleBeganBefore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	story := file(t, "story.txtar", "group agents size=Standard_D4s_v5 min=0 max=3 machines=2\npod a cpu=3 on=agents_0\npod b cpu=3 on=agents_1\nadvance 10m\ndelete node agents_1\nadvance 20m\n")
+	sluice(t.Context(), "simulate", story, "--journal="+path).expect(t, exitNothing)
+	const trouble, before = "group in trouble group agents: nodes lost", "(since before)"
+	for since, begins := range map[string]bool{"2026-01-01": true, "2026-01-01 00:20:00 UTC": false} {
+		got := sluice(t.Context(), "log", "--journal="+path, "--since="+since)
+		if got.expect(t, exitNothing, trouble); strings.Contains(got.out, before) == begins {
+			t.Errorf("from %s:\n%s", since, got.out)
+		}
+	}
+}
+
 func TestLogIsAnObjectALine(t *testing.T) {
 	got := sluice(t.Context(), "log", "--journal="+idleNight(t), "--since=2026-01-01", "-o", "json")
 	got.expect(t, exitNothing)

@@ -53,6 +53,13 @@ func eventsOfCluster(entry journal.Entry, status corev1.ObjectReference) []event
 			break
 		}
 	}
+	for _, g := range entry.Seen.Groups {
+		v, _ := entry.Plan.Verdict(reason.Group(string(g.ID)))
+		if why, lost := find(v.Because, reason.GroupLost); lost {
+			message := fmt.Sprintf("Group %s: %s", g.ID, why.Sentence())
+			events = append(events, event{object: status, kind: corev1.EventTypeWarning, reason: nodesLost, message: message, at: entry.Seen.Time, same: message})
+		}
+	}
 	return events
 }
 

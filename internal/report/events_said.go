@@ -34,6 +34,7 @@ const (
 	rightMissing             = "RightMissing"
 	notMatchedGroup          = "PriorityConfigMapNotMatchedGroup"
 	machinesTaken            = "MachinesTaken"
+	nodesLost                = "NodesLost"
 	groupReleased            = "GroupReleased"
 	groupDeleted             = "GroupDeleted"
 	deletingNode             = "DeletingNode" // as Kubernetes' cloud controller says it of a Node object whose machine is gone

@@ -86,7 +86,7 @@ func NewExplanation(entry journal.Entry, about reason.Ref) (Explanation, error) 
 	}
 	v, judged := x.verdicts[about]
 	delete(x.verdicts, about)
-	x.Outcome, x.Because = v.Outcome, v.Because
+	x.Outcome, x.Because = v.Outcome, append(x.beforeUse(entry, v.Because), v.Because...)
 	x.Changes = x.changes()
 	groups := map[cluster.GroupID]bool{}
 	is, seen := x.describe(entry, groups)
@@ -119,6 +119,33 @@ func NewExplanation(entry journal.Entry, about reason.Ref) (Explanation, error) 
 	}
 	x.await(entry)
 	return x, nil
+}
+
+// beforeUse are what an operator should know first of a node that is said to be used too much to go: that its machine is off, that its kubelet
+// is silent, and what holds its group. The decision stops at its use, which is the cheapest answer and here the least telling.
+func (x *Explanation) beforeUse(entry journal.Entry, because []reason.Reason) (all []reason.Reason) {
+	n := entry.Seen.Node(x.Subject.Name)
+	if x.Subject.Kind != reason.KindNode || n == nil || len(because) == 0 || because[0].Code != reason.NodeBusy {
+		return nil
+	}
+	if in := n.Instance; in != nil && in.Stopped() {
+		all = append(all, reason.New(reason.MachineStopped, reason.Instance(string(in.Group), string(in.ID))))
+	}
+	silent := !cluster.Ready(n.Object)
+	if silent {
+		all = append(all, reason.New(reason.KubeletSilent, x.Subject))
+	}
+	for _, r := range x.verdicts[reason.Group(string(n.Group))].Because {
+		switch r.Code {
+		case reason.GroupDeleted, reason.GroupPaused, reason.GroupUnreadable:
+			all = append(all, r)
+		case reason.GroupLost:
+			if silent {
+				all = append(all, r)
+			}
+		}
+	}
+	return all
 }
 
 // relate adds the verdict about another thing, if there is one.

@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/reason"
 )
@@ -46,6 +50,41 @@ func TestExplainSaysWhatBecomesOfAThingAndWhy(t *testing.T) {
 			}
 			golden(t, out.String())
 		})
+	}
+}
+
+// TestExplainTellsOfABusyNodeFirstThatItIsSilentOrOff for its use is no reason to look at it then.
+func TestExplainTellsOfABusyNodeFirstThatItIsSilentOrOff(t *testing.T) {
+	w := newWorld()
+	g := w.group("agents", 0, 3, 2)
+	w.pod("busy", "3", "agents-0")
+	w.pod("other", "3", "agents-1")
+	e := w.decide(accepted())
+	codes := func() (all []reason.Code) {
+		x, err := NewExplanation(e, reason.Node("agents-0"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range x.Because {
+			all = append(all, r.Code)
+		}
+		return all
+	}
+	if got := codes(); len(got) != 1 || got[0] != reason.NodeBusy {
+		t.Fatalf("of a node at work: %v", got)
+	}
+	n := *w.objects.Nodes[0]
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, LastTransitionTime: metav1.NewTime(w.at.Add(-time.Minute))}}
+	w.objects.Nodes[0] = &n
+	g.Instances[0].State = cluster.StateStopped
+	e = w.decide(accepted())
+	for i, v := range e.Plan.Verdicts {
+		if v.Subject.Kind == reason.KindGroup {
+			e.Plan.Verdicts[i].Because = append([]reason.Reason{reason.New(reason.GroupPaused, v.Subject, "until", "12:30")}, v.Because...)
+		}
+	}
+	if got, want := codes(), []reason.Code{reason.MachineStopped, reason.KubeletSilent, reason.GroupPaused, reason.NodeBusy}; !slices.Equal(got, want) {
+		t.Errorf("of a machine that is off: %v, want %v", got, want)
 	}
 }
 

@@ -231,12 +231,12 @@ func (l *Log) reportOthers(ctx context.Context, to *slog.Logger, entry journal.E
 	l.taken, l.groups = taken, groupsOf(entry)
 }
 
-// groupTrouble is why a group cannot be read or may not grow, the reason that its verdict names first.
+// groupTrouble is why a group cannot be read or may not grow, or that it lost nodes: the reason that its verdict names first.
 func groupTrouble(entry journal.Entry, id cluster.GroupID) (reason.Reason, bool) {
 	v, _ := entry.Plan.Verdict(reason.Group(string(id)))
 	for _, r := range v.Because {
 		switch r.Code {
-		case reason.GroupUnreadable, reason.GroupIncomplete, reason.GroupBackoff, reason.GroupStrays, reason.GroupNoTemplate, reason.GroupDeleted:
+		case reason.GroupUnreadable, reason.GroupIncomplete, reason.GroupBackoff, reason.GroupStrays, reason.GroupNoTemplate, reason.GroupDeleted, reason.GroupLost:
 			return r, true
 		}
 	}

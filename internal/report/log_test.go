@@ -4,11 +4,16 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
+
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/reason"
 )
 
 // lines is a logger and what it has written, without times.
@@ -51,6 +56,34 @@ func TestAGroupsTroubleIsToldWhenItChanges(t *testing.T) {
 		}
 	}
 	golden(t, strings.Join(got, ""))
+}
+
+// TestLostNodesAreToldOnce has a group lose nodes, and keep its machines: the log and an Event say so in the cycle that sees it.
+func TestLostNodesAreToldOnce(t *testing.T) {
+	to, out := lines()
+	log := NewLog(to)
+	w := newWorld()
+	w.group("agents", 0, 3, 1)
+	e := w.decide(accepted())
+	group := reason.Group("agents")
+	e.Plan.Verdicts = append(slices.DeleteFunc(slices.Clone(e.Plan.Verdicts), func(v action.Verdict) bool { return v.Subject == group }), action.Verdict{
+		Subject: group, Outcome: action.GroupSteady, Because: []reason.Reason{reason.New(reason.GroupLost, group, "machines", 5, "until", "an operator acknowledges it")},
+	})
+	log.Report(context.Background(), e, 0)
+	log.Report(context.Background(), e, 0)
+	const says = "nodes lost (Node object or heartbeat gone): 5; their machines stay (S-43), the first until an operator acknowledges it"
+	if got := out.String(); strings.Count(got, says) != 1 {
+		t.Errorf("the log says:\n%s", got)
+	}
+	told := 0
+	for _, ev := range eventsOfCluster(e, corev1.ObjectReference{Name: "status"}) {
+		if ev.reason == nodesLost && strings.Contains(ev.message, says) {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("%d Events", told)
+	}
 }
 
 // TestATroubleThatComesAndGoesIsToldOnce has a group that cannot be read in every second cycle, and one with two troubles in turn.

@@ -113,6 +113,9 @@ func (l *looked) needs(groups []Group) []Need {
 					n.Cause = n.Said.String()
 					n.Helps = nil
 					n.Remedy = "look at its kubelet, its network and its machine in Azure; when its work is lost for certain: sluice acknowledge " + string(g.ID)
+					if l.stopped(t.About.Name) {
+						n.Remedy = "its machine is stopped: start it in Azure; when its work is lost for certain: sluice acknowledge " + string(g.ID)
+					}
 				}
 			}
 			add(fmt.Sprint(t.About.Kind, g.ID, t.State, n.Code), n)
@@ -121,7 +124,7 @@ func (l *looked) needs(groups []Group) []Need {
 	for i := range all {
 		if n := &all[i]; n.More > 0 {
 			n.Title = strings.Replace(n.Title, n.About.Name, fmt.Sprintf("%s and %d more", n.About.Name, n.More), 1)
-			n.Title = strings.NewReplacer(" is stuck", " are stuck", " is not Ready", " are not Ready", " is held back", " are held back", " has not joined", " have not joined").Replace(n.Title)
+			n.Title = strings.NewReplacer(" is stuck", " are stuck", " is not Ready", " are not Ready", " is held back", " are held back", " has not joined", " have not joined", " lost its Node object", " lost their Node objects").Replace(n.Title)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Need) int {
@@ -137,9 +140,21 @@ func (l *looked) needs(groups []Group) []Need {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(bad(a), bad(b)), cmp.Compare(never(a), never(b)), a.Until.Compare(b.Until), a.Since.Compare(b.Since))
+		pod := func(n Need) int { // a backlog of many kinds of pods would hide the one machine that is in trouble
+			if n.About.Kind == reason.KindPod {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Or(cmp.Compare(bad(a), bad(b)), cmp.Compare(pod(a), pod(b)), cmp.Compare(never(a), never(b)), a.Until.Compare(b.Until), a.Since.Compare(b.Since))
 	})
 	return all
+}
+
+// stopped says whether the node's machine is switched off.
+func (l *looked) stopped(name string) bool {
+	n := l.entry.Seen.Node(name)
+	return n != nil && n.Instance != nil && n.Instance.Stopped()
 }
 
 // stuck is the need of a pod that nothing makes room for.
@@ -191,6 +206,8 @@ func (l *looked) need(v action.Verdict, r reason.Reason) Need {
 		switch {
 		case r.Code == reason.MachineFailed:
 			n.Title += " failed to start"
+		case hadNode(v):
+			n.Title += " lost its Node object"
 		default:
 			n.Title += " has not joined"
 		}
@@ -198,6 +215,11 @@ func (l *looked) need(v action.Verdict, r reason.Reason) Need {
 			_, id, _ := strings.Cut(v.Subject.Name, "/")
 			if in := g.Instance(cluster.InstanceID(id)); in != nil {
 				n.Since = in.UpSince()
+			}
+		}
+		if lost := v.Because[0]; lost.Code == reason.MachineLost { // not since its machine was made
+			if age, err := time.ParseDuration(lost.Facts["age"]); err == nil {
+				n.Since = l.now.Add(-age)
 			}
 		}
 	case reason.KindGroup:
@@ -219,6 +241,13 @@ func (l *looked) need(v action.Verdict, r reason.Reason) Need {
 	}
 	n.Cause, n.Remedy = n.Said.String(), n.Helps.String()
 	return n
+}
+
+// hadNode says whether the verdict is about a machine that was a node.
+func hadNode(v action.Verdict) bool {
+	return v.Subject.Kind == reason.KindInstance && slices.ContainsFunc(v.Because, func(r reason.Reason) bool {
+		return r.Code == reason.MachineLost || r.Code == reason.MachineLostRecently || r.Code == reason.MachineCarriesPods
+	})
 }
 
 // full is a clause as a sentence: see [sentence].
@@ -271,8 +300,15 @@ func (l *looked) lost(n *Now) *Lost {
 			}
 		}
 		for _, t := range g.Tiles {
-			if t.State != Silent && (i < 0 || !troubles[t.Code].machine) {
+			v := l.verdicts[t.About]
+			if t.State != Silent && (i < 0 || !troubles[t.Code].machine && !hadNode(v)) {
 				continue
+			}
+			if v.Outcome == action.NodeCordoned || v.Outcome == action.NodeDraining { // it was on its way out before it fell silent, and goes on
+				continue
+			}
+			if l.kept[t.About] = true; v.Subject.Kind == reason.KindInstance {
+				lost.Objects++
 			}
 			lost.Machines++
 			lost.Zones[t.Zone]++

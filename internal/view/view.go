@@ -94,13 +94,35 @@ type Stay struct {
 // Lost are nodes that fell silent, or lost their objects, together: none of their machines is removed (S-43).
 type Lost struct {
 	Machines int            `json:"machines"`
-	Of       int            `json:"of"` // machines of all groups
+	Objects  int            `json:"objects,omitempty"` // of them those whose Node objects are gone
+	Of       int            `json:"of"`                // machines of all groups
 	Since    time.Time      `json:"since,omitzero"`
 	Zones    map[string]int `json:"zones,omitempty"`
 	Jobs     int            `json:"jobs"`            // nodes among them on which a Job may still run
 	Until    time.Time      `json:"until,omitzero"`  // from when some may go without a word of anybody
 	Groups   []string       `json:"groups"`          // to acknowledge
 	Early    bool           `json:"early,omitempty"` // the contract has not judged: they have not been silent for long enough
+}
+
+// said is what became of them, and what the contract promises. "None of them is removed" alone was read as for ever.
+func (l *Lost) said() string {
+	lost := "fell silent together"
+	if l.Objects == l.Machines {
+		lost = "lost their Node objects"
+	} else if l.Objects > 0 {
+		lost = "fell silent or lost their Node objects"
+	}
+	until := "until an operator acknowledges it"
+	if l.Early {
+		until = "in the first hour"
+	} else if !l.Until.IsZero() {
+		until = "before " + report.Clock(l.Until)
+	}
+	none := "None of them is"
+	if l.Machines == 1 {
+		none, lost = "It is not", strings.NewReplacer(" together", "", "their Node objects", "its Node object").Replace(lost)
+	}
+	return fmt.Sprintf("%d of %s %s. %s removed %s.", l.Machines, plural(l.Of, "machine"), lost, none, until)
 }
 
 // New is the view of a cycle.
@@ -159,12 +181,13 @@ type looked struct {
 	nodes    map[cluster.GroupID][]*cluster.Node
 	before   map[*cluster.Node]asked // of the view before this one: a node that has not changed is the same pointer
 	loads    map[*cluster.Node]asked
+	kept     map[reason.Ref]bool // nodes and machines of [Lost]
 }
 
 func look(entry journal.Entry) *looked {
 	l := &looked{
 		entry: entry, now: entry.Seen.Time, requests: requests{}, loads: make(map[*cluster.Node]asked, len(entry.Seen.Nodes)),
-		verdicts: make(map[reason.Ref]action.Verdict, len(entry.Plan.Verdicts)), pods: make(map[string]*cluster.Pod, len(entry.Seen.Pending)),
+		verdicts: make(map[reason.Ref]action.Verdict, len(entry.Plan.Verdicts)), pods: make(map[string]*cluster.Pod, len(entry.Seen.Pending)), kept: map[reason.Ref]bool{},
 	}
 	for _, v := range entry.Plan.Verdicts {
 		l.verdicts[v.Subject] = v
@@ -179,7 +202,7 @@ func look(entry journal.Entry) *looked {
 func (n *Now) said() (headline, detail string) {
 	switch {
 	case n.Lost != nil:
-		headline = fmt.Sprintf("%d of %s fell silent together. None of them is removed.", n.Lost.Machines, plural(n.Lost.Of, "machine"))
+		headline = n.Lost.said()
 	case len(n.Groups) == 0:
 		return "No node group is managed.", report.NoGroup() + "."
 	case len(n.Needs) == 1:
@@ -285,6 +308,9 @@ func (l *looked) next() (steps []Step) {
 		}
 		for _, r := range v.Because {
 			when := r.EndsAt(l.now)
+			if l.kept[v.Subject] && (r.Code == reason.NodeNotReady || r.Code == reason.MachineLost) {
+				continue // the contract keeps it longer, as the headline says
+			}
 			if when.IsZero() || r.About.Kind != "" && r.About != v.Subject && r.About.Kind != v.Subject.Kind {
 				continue // a node waits for its group, which says so itself
 			}

@@ -202,7 +202,7 @@ func TestEachMarkedTileIsANeed(t *testing.T) {
 			t.Errorf("a silent node is told %q, and %q", need.Cause, need.Remedy)
 		}
 	}
-	if len(n.Needs) != 1 || n.Needs[0].Title != "node n4 and 2 more are not Ready" || !n.Needs[0].Bad || n.Headline != "3 of 7 machines fell silent together. None of them is removed." {
+	if len(n.Needs) != 1 || n.Needs[0].Title != "node n4 and 2 more are not Ready" || !n.Needs[0].Bad || n.Headline != "3 of 7 machines fell silent together. None of them is removed in the first hour." {
 		t.Errorf("%q, needs %+v", n.Headline, n.Needs)
 	}
 }
@@ -297,9 +297,54 @@ func TestNodesThatFallSilentTogetherAreSaidBeforeTheContractJudges(t *testing.T)
 			t.Errorf("%s: %+v", name, got)
 		case c.machine > 0 && (got == nil || got.Machines != c.machine || got.Of != 20 || !got.Early || !got.Until.IsZero() || !got.Since.Equal(now.Add(-3*time.Minute))):
 			t.Errorf("%s: %+v, want %d", name, got, c.machine)
-		case c.machine > 0 && n.Headline != "2 of 20 machines fell silent together. None of them is removed.":
+		case c.machine > 0 && n.Headline != "2 of 20 machines fell silent together. None of them is removed in the first hour.":
 			t.Errorf("%s: %s", name, n.Headline)
 		}
+	}
+}
+
+// TestTroubleOfMachinesComesBeforePods has more kinds of stuck pods than a page shows, and one node that is in trouble.
+func TestTroubleOfMachinesComesBeforePods(t *testing.T) {
+	w := newWorld(0, 3, 3)
+	e := journal.Entry{Seen: cluster.New(now, clustertest.Objects(w.objects...), []*cluster.Group{w.group}), Policy: policy.Default()}
+	for i := range 30 {
+		e.Plan.Verdicts = append(e.Plan.Verdicts, action.Verdict{
+			Subject: reason.Pod("default", fmt.Sprint("p", i)), Outcome: action.PodStuck, Because: []reason.Reason{reason.New(reason.GroupAtMax, reason.Group("agents"), "capacity", i, "max", i)},
+		})
+	}
+	about := reason.Node("n1")
+	e.Plan.Verdicts = append(e.Plan.Verdicts, action.Verdict{Subject: about, Outcome: action.NodeKeep, Because: []reason.Reason{reason.New(reason.EvictionRests, about)}})
+	if n := New(e).Needs; len(n) != 31 || n[0].About != about {
+		t.Errorf("%d needs, the first about %s", len(n), n[0].About)
+	}
+}
+
+// TestNodesWhoseObjectsWentAreSaidAtOnce has the Node objects of five of six machines deleted a minute ago.
+func TestNodesWhoseObjectsWentAreSaidAtOnce(t *testing.T) {
+	w := newWorld(0, 9, 1)
+	e := journal.Entry{Policy: policy.Default()}
+	for i := range 5 {
+		w.add(clustertest.Machine(fmt.Sprint(1+i), ""))
+		about := reason.Instance("agents", fmt.Sprint(1+i))
+		e.Plan.Verdicts = append(e.Plan.Verdicts, action.Verdict{Subject: about, Outcome: action.MachineHold, Because: []reason.Reason{
+			reason.New(reason.MachineLost, about, "age", time.Minute),
+			reason.New(reason.NodeObjectsMissing, reason.Group("agents"), "missing", 5, "nodes", 6).By("S-20"),
+		}})
+	}
+	group := reason.Group("agents")
+	e.Plan.Verdicts = append(e.Plan.Verdicts, action.Verdict{Subject: group, Outcome: action.GroupSteady, Because: []reason.Reason{
+		reason.New(reason.GroupLost, group, "machines", 5, "until", "an operator acknowledges it"),
+	}})
+	e.Seen = cluster.New(now, clustertest.Objects(w.objects...), []*cluster.Group{w.group})
+	n := New(e)
+	if want := "5 of 6 machines lost their Node objects. None of them is removed until an operator acknowledges it."; n.Headline != want {
+		t.Errorf("%q, want %q", n.Headline, want)
+	}
+	if len(n.Needs) != 1 || n.Needs[0].Title != "agents/1 and 4 more lost their Node objects" || !n.Needs[0].Since.Equal(now.Add(-time.Minute)) {
+		t.Errorf("needs %+v", n.Needs)
+	}
+	if n.Coming != 0 || n.Groups[0].Coming != 0 || len(n.Next) != 0 {
+		t.Errorf("coming %d, next %+v", n.Coming, n.Next)
 	}
 }
 

@@ -120,7 +120,11 @@ func (s *Server) newest(w http.ResponseWriter) (*cycle, bool) {
 		if s.options.Leader != nil {
 			leader = s.options.Leader()
 		}
-		answer(w, http.StatusServiceUnavailable, problem{Error: standsBy(leader), StandsBy: true, Leader: leader})
+		said := standsBy(leader)
+		if err := s.lease(); err != nil { // "another one leads" would send people to look for it
+			said = "this replica of sluice does not lead: " + err.Error()
+		}
+		answer(w, http.StatusServiceUnavailable, problem{Error: said, StandsBy: true, Leader: leader})
 		return nil, false
 	}
 	c := s.latest.Load()

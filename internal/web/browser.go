@@ -183,7 +183,9 @@ func (s *Server) modes(r request) (all []page.Mode) {
 	}
 	if s.leading.Load() == nil && !r.frame.Past {
 		words := "This replica stands by, and shows the last cycle in which it led."
-		if r.frame.Leader != "" {
+		if err := s.lease(); err != nil {
+			words = "This replica does not lead, and shows the last cycle in which it led: " + err.Error() + "."
+		} else if r.frame.Leader != "" {
 			words += " " + r.frame.Leader + " leads."
 		}
 		all = append(all, page.Mode{Warn: true, Text: words})
@@ -204,7 +206,9 @@ func (s *Server) present() (*cycle, error) {
 	}
 	if s.leading.Load() == nil {
 		words := "This replica stands by, and has decided nothing."
-		if s.options.Leader != nil && s.options.Leader() != "" {
+		if err := s.lease(); err != nil {
+			words = "This replica does not lead, and has decided nothing: " + err.Error() + "."
+		} else if s.options.Leader != nil && s.options.Leader() != "" {
 			words += " " + s.options.Leader() + " leads: ask it."
 		}
 		return nil, errors.New(words)

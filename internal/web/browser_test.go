@@ -190,6 +190,23 @@ func TestAStandbyNamesTheLeader(t *testing.T) {
 	}
 }
 
+// TestAReplicaWithoutItsLeaseSaysWhy and sends nobody to another replica: the API server is gone, and nobody leads.
+func TestAReplicaWithoutItsLeaseSaysWhy(t *testing.T) {
+	const why = "lease sluice cannot be had: the API server has not answered about it for 40s (limit 15s)"
+	s := New(Options{Lease: func() error { return errors.New(why) }, Leader: func() string { return "control-plane-0" }})
+	s.StandBy()
+	for _, path := range []string{"/", "/api/v1/plan"} {
+		if body := browse(s, path).Body.String(); !strings.Contains(body, why) || strings.Contains(body, "leads: ask it") {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+	s.Report(entry())
+	s.StandBy()
+	if body := browse(s, "/").Body.String(); !strings.Contains(body, why) || strings.Contains(body, "stands by") {
+		t.Errorf("with a cycle: %s", body)
+	}
+}
+
 // TestAStreamTellsOfEachCycle reads the stream over a socket, as a browser does.
 func TestAStreamTellsOfEachCycle(t *testing.T) {
 	s := New(Options{})

@@ -35,10 +35,7 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 // ready answers 200 to a leader that has read anything of the cloud, and to a replica that waits for its turn. It answers 503 while the lease cannot be
 // had. Anybody may ask: it names no cause that only the log may name.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
-	var lease error
-	if s.options.Lease != nil {
-		lease = s.options.Lease()
-	}
+	lease := s.lease()
 	switch {
 	case lease != nil:
 		text(w, http.StatusServiceUnavailable, lease.Error()+"\n")
@@ -51,6 +48,14 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	default:
 		text(w, http.StatusServiceUnavailable, "no cycle has been completed yet; the log says why when that lasts\n")
 	}
+}
+
+// lease is why the lease cannot be had, nil when it can, or where none is used.
+func (s *Server) lease() error {
+	if s.options.Lease == nil {
+		return nil
+	}
+	return s.options.Lease()
 }
 
 func whole(d time.Duration) time.Duration { return d.Truncate(time.Second) }

@@ -29,6 +29,9 @@ func (d *View) NoticeLost() {
 	}
 }
 
+// Lost says whether a machine without a node was one, as the ledger has it.
+func (d *View) Lost(in *cluster.Instance) bool { return d.lost[in.UID] }
+
 // waitedFor says whether a machine that is no node has a time in which it is to become one. One that the cloud has taken away and kept,
 // switched off, has it as well: in a group that is known to be this cluster's it is nobody else's, and takes up the room of one that runs.
 // One beside control-plane nodes has none: it may run the control plane without being a node.

@@ -25,13 +25,17 @@ func (d *View) Unregistered(in *cluster.Instance) Exit {
 // May is why the safety contract keeps the machine beside those that go already, nil when it may go.
 func (e Exit) May(with *fleet.Batch) *fleet.Refusal { return with.May(e.Verb, e.Target) }
 
+// IsLoss says whether the safety contract holds a machine back because its node, or others with it, were lost.
+func IsLoss(c reason.Code) bool {
+	return c == reason.MachineLostRecently || c == reason.NodesLostTogether || c == reason.NodeObjectsMissing
+}
+
 // HeldBy says what the safety contract holds back, and of a machine of a lost node what holds for its group.
 func (d *View) HeldBy(about reason.Ref, st *GroupFacts, r *fleet.Refusal) []reason.Reason {
 	id, until := fleet.GroupID(st.ID), r.Until.Time()
 	d.Wake(until)
 	held := []reason.Reason{r.Reason(id, about)}
-	switch r.Code {
-	case reason.MachineLostRecently, reason.NodesLostTogether, reason.NodeObjectsMissing:
+	if IsLoss(r.Code) {
 		word := "an operator acknowledges it"
 		if !until.IsZero() {
 			word = until.Format(time.RFC3339)

@@ -44,6 +44,7 @@ type Outgoing struct {
 	*grow.Order
 	leaving    int // machines that still count as capacity and are cordoned, about to be, or being cleaned up
 	unrepaired int // nodes that are not Ready and that its min keeps
+	lost       int // machines whose Node objects went, and that pods count on: they are not on their way
 	quiescent  int // nodes that run dry, or could
 	emptied    int // further nodes of which this cycle found that they can be emptied with those that leave
 }

@@ -47,7 +47,8 @@ func (mc *machines) CleanUpMachines() {
 //	Azure calls it failed                   MachineFailed         may go
 //	a pod is bound to a node of its name    MachineCarriesPods    held: the Node object was deleted, the pod may run (node-object-deleted)
 //	it has had its time                     MachineNeverJoined    may go; MachineLost if it was a node
-//	it was a node, and has time left        MachineLost           held: its kubelet may register again (node-object-deleted-pods-wait)
+//	it was a node, and has time left        MachineLost           held: its kubelet may register again (node-object-deleted-pods-wait);
+//	                                                              of many lost, pods count on it (node-objects-deleted-all)
 //	it takes three times the longest boot   MachineLate           coming: its pods ask other groups (late-next-group)
 //	none of these                           MachineComing         coming
 //
@@ -99,10 +100,20 @@ func (mc *machines) judgeMachine(g *Outgoing, in *cluster.Instance) {
 		why = reason.New(reason.MachineFailed, about, "code", f.Code, "message", f.Message)
 	case mc.Snapshot.Orphan(in.ComputerName) != nil:
 		p := mc.Snapshot.Orphan(in.ComputerName)
-		mc.Judge(about, action.MachineHold, reason.New(reason.MachineCarriesPods, about, "pod", p.String()))
+		held := mc.lost(about, g, in)
+		mc.Judge(about, action.MachineHold, append([]reason.Reason{reason.New(reason.MachineCarriesPods, about, "pod", p.String())}, held...)...)
 		return
 	case mc.Overdue(g.GroupFacts, in):
 		why = mc.NeverJoined(about, in)
+		mc.lost(about, g, in) // the group says so, also while a pause or something else below keeps the machine
+	case mc.Lost(in):
+		held := mc.lost(about, g, in)
+		why = mc.NeverJoined(about, in)
+		if len(held) > 0 { // then they say when it goes: its time as a machine that never joined ends earlier
+			why = reason.New(reason.MachineLost, about, "age", mc.Waited(in))
+		}
+		judge(action.MachineHold, append([]reason.Reason{why}, held...)...)
+		return
 	case !mc.Comes(g.GroupFacts, in):
 		judge(action.MachineHold, mc.NeverJoined(about, in))
 		return
@@ -138,6 +149,22 @@ func (mc *machines) judgeMachine(g *Outgoing, in *cluster.Instance) {
 		mc.traffic.lose(g, e)
 		judge(action.MachineDeleting, why)
 	}
+}
+
+// lost says of a machine that was a node, in the cycle that sees it, what the safety contract holds for it and for its group; nothing of one
+// that was none, or that a person acknowledged. Else a loss of many is silence until their time is over.
+func (mc *machines) lost(about reason.Ref, g *Outgoing, in *cluster.Instance) []reason.Reason {
+	if !mc.Lost(in) {
+		return nil
+	}
+	if mc.Comes(g.GroupFacts, in) {
+		g.lost++
+	}
+	r := mc.Unregistered(in).May(g.Contract.Leave)
+	if r == nil || !node.IsLoss(r.Code) {
+		return nil
+	}
+	return mc.HeldBy(about, g.GroupFacts, r)
 }
 
 // Mark has the marks written that are to be changed.

@@ -94,11 +94,11 @@ func (rp *report) JudgeGroups() {
 		} else if rp.Memory.Groups[g.ID].Breaker.Open() {
 			say(action.GroupBackoff, grow.Broken(g.ID))
 		}
-		if st.Coming > 0 {
+		if coming := st.Coming - st.lost; coming > 0 {
 			if len(st.Late) > 0 {
 				say(action.GroupGrowing, reason.New(reason.GroupLate, about, "machines", len(st.Late), "longest", rp.LongestBoot(st.GroupFacts).Truncate(time.Second)))
 			}
-			say(action.GroupGrowing, reason.New(reason.GroupGrowing, about, "coming", st.Coming))
+			say(action.GroupGrowing, reason.New(reason.GroupGrowing, about, "coming", coming))
 			if st.Taken != nil {
 				because = append(because, *st.Taken)
 			}
