@@ -101,7 +101,10 @@ Exit code 0: it is written, and made with --yes; 1: as of up; 2: error, such as 
 				return fmt.Errorf("read the cluster file: %w", err)
 			}
 			p.Name = args[0]
-			if spot || cmd.Flags().Changed("max-price") {
+			if !spot && cmd.Flags().Changed("max-price") {
+				return errors.New("--max-price is the price of spot machines: give --spot as well, or leave it out")
+			}
+			if spot {
 				p.Spot = &clusterfile.Spot{MaxPrice: price}
 			}
 			if flexible {

@@ -26,7 +26,11 @@ func TestAPoolIsAddedToTheFileAlone(t *testing.T) {
 	if !strings.Contains(string(text), "\n  - name: gpu\n    size: Standard_NC4as_T4_v3\n    min: 0\n    max: 2\n    zones: [\"1\", \"2\"]\n    labels:\n      a: b\n") {
 		t.Errorf("%s", text)
 	}
-	for _, args := range [][]string{{"gpu", "--size=Standard_D4s_v5", "--max=1"}, {"big", "--size=Standard_D4s_v5", "--min=3", "--max=1"}} {
+	for _, args := range [][]string{
+		{"gpu", "--size=Standard_D4s_v5", "--max=1"},
+		{"big", "--size=Standard_D4s_v5", "--min=3", "--max=1"},
+		{"big", "--size=Standard_D4s_v5", "--max=1", "--max-price=0.1"}, // a price alone makes no spot pool
+	} {
 		got := sluice(t.Context(), append([]string{"cluster", "pool", "add", "--file=" + path}, args...)...)
 		if again, err := os.ReadFile(path); got.code != exitError || err != nil || string(again) != string(text) {
 			t.Errorf("%v: exit %d, said %q", args, got.code, got.complaint)
