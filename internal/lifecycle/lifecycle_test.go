@@ -184,7 +184,7 @@ func TestAClusterIsMadeOnceAndTakenDownByName(t *testing.T) {
 			if again := w.up(); again.Fingerprint != first.Fingerprint || again.PEM != "" {
 				t.Errorf("the second time the door is %s with %d bytes of key, want %s without", again.Fingerprint, len(again.PEM), first.Fingerprint)
 			}
-			got, err := lifecycle.Import(t.Context(), w.Cloud, w.File.ResourceGroup, lifecycle.Kubernetes{})
+			got, err := lifecycle.Import(t.Context(), w.Cloud, w.File.ResourceGroup, "", lifecycle.Kubernetes{})
 			w.must(err)
 			if again, problems := clusterfile.Parse([]byte(got.Text)); problems.Err() != nil || !reflect.DeepEqual(again, *w.File) || !got.Recorded {
 				t.Errorf("imported: %v\n%s", problems, got.Text)
