@@ -334,7 +334,7 @@ func bringDoor(path, inUse string, fresh lifecycle.Door) (lifecycle.Door, error)
 	case err == nil:
 		door, err := lifecycle.ReadDoor(text)
 		if err != nil {
-			return door, fmt.Errorf("%s: %w; move it away", path, err)
+			return door, fmt.Errorf("%s: %w; put back the file that up has written, or move it away", path, err)
 		}
 		return door, sameDoor(path, inUse, door.Fingerprint)
 	case !errors.Is(err, fs.ErrNotExist):
@@ -343,7 +343,7 @@ func bringDoor(path, inUse string, fresh lifecycle.Door) (lifecycle.Door, error)
 	case inUse != "":
 		return lifecycle.Door{Fingerprint: inUse}, nil
 	}
-	if err := os.WriteFile(path, []byte(fresh.PEM), 0o600); err != nil {
+	if err := writeSecret(path, []byte(fresh.PEM)); err != nil {
 		return fresh, fmt.Errorf("keep the key of the join door: %w", err)
 	}
 	return fresh, nil
