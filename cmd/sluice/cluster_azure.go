@@ -443,6 +443,13 @@ Exit code 0: it is gone; 1: nobody agreed; 2: error. It may be called again.`,
 			if d.Keeps != "" {
 				_, _ = fmt.Fprintf(out, "stays    resource group %s with all storage\n", d.Keeps)
 			}
+			locked, err := c.Locked(cmd.Context(), &d)
+			if err != nil {
+				return err
+			}
+			for _, says := range locked {
+				_, _ = fmt.Fprintf(out, "locked   %s\n", report.Printable(says))
+			}
 			if ok, err := agreed(cmd, yes, fmt.Sprintf("Delete %s?", c.Loses(cmd.Context(), &d))); err != nil {
 				return err
 			} else if !ok {
