@@ -211,6 +211,10 @@ func (b *builder) scale(cmd *cobra.Command, name string, limits func(*clusterfil
 		for _, line := range consequences(set.Capacity, least, most, c.File.Sluice.Settings["enforce-node-group-min-size"] == "true") {
 			_, _ = fmt.Fprintln(out, line)
 		}
+		if more, quota, known := c.Room(cmd.Context(), &was); known && set.Capacity+more < most {
+			_, _ = fmt.Fprintf(out, "the quota of %s in %s has room for %s more: so it can have %d (max %d)\n",
+				quota, c.File.Region, lifecycle.Machines(more), set.Capacity+more, most)
+		}
 	}
 	if ok, err := agreed(cmd, yes, "Change pool "+name+"?"); err != nil {
 		return err

@@ -83,6 +83,14 @@ func TestAPoolsLimitsChangeInAzureAndInTheFile(t *testing.T) {
 	if n := machinesIn(f, "render-agents"); n != 2 {
 		t.Errorf("%d machines are left of 2", n)
 	}
+	f.azure.Quota = map[string]int{"cores": 100, "standardDSv5Family": 22}
+	const says = "the quota of standardDSv5Family in westeurope has room for 2 machines more: so it can have 4 (max 5)"
+	more := append([]string{"cluster", "pool", "scale", "agents", "--max=5"}, flags...)
+	sluice(t.Context(), more...).expect(t, exitActs, says, "nothing was changed")
+	more[4] = "--max=4"
+	if got := sluice(t.Context(), more...); strings.Contains(got.out, "quota") {
+		t.Errorf("with room for all: %s", got.out)
+	}
 	got := sluice(t.Context(), append([]string{"cluster", "pool", "scale", "agents"}, flags...)...)
 	if got.code != exitError || !strings.Contains(got.complaint, "neither --min nor --max is given") {
 		t.Errorf("exit %d, said %q", got.code, got.complaint)
