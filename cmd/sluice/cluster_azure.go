@@ -337,7 +337,7 @@ func bringDoor(path, inUse string, fresh lifecycle.Door) (lifecycle.Door, error)
 	case err == nil:
 		door, err := lifecycle.ReadDoor(text)
 		if err != nil {
-			return door, fmt.Errorf("%s: %w; move it away", path, err)
+			return door, fmt.Errorf("%s: %w; put back the file that up has written, or move it away", path, err)
 		}
 		return door, sameDoor(path, inUse, door.Fingerprint)
 	case !errors.Is(err, fs.ErrNotExist):
@@ -346,7 +346,7 @@ func bringDoor(path, inUse string, fresh lifecycle.Door) (lifecycle.Door, error)
 	case inUse != "":
 		return lifecycle.Door{Fingerprint: inUse}, nil
 	}
-	if err := os.WriteFile(path, []byte(fresh.PEM), 0o600); err != nil {
+	if err := writeSecret(path, []byte(fresh.PEM)); err != nil {
 		return fresh, fmt.Errorf("keep the key of the join door: %w", err)
 	}
 	return fresh, nil
@@ -470,6 +470,13 @@ Exit code 0: it is gone; 1: nobody agreed, or others use its network, which stay
 			if len(d.Goes) == 0 && d.Group == "" && !d.Underway {
 				_, _ = fmt.Fprintf(out, "all else of cluster %s is deleted already\n", c.File.Name)
 				return exit(exitActs)
+			}
+			locked, err := c.Locked(cmd.Context(), &d)
+			if err != nil {
+				return err
+			}
+			for _, says := range locked {
+				_, _ = fmt.Fprintf(out, "locked   %s\n", report.Printable(says))
 			}
 			if ok, err := agreed(cmd, yes, fmt.Sprintf("Delete %s?", c.Loses(cmd.Context(), &d))); err != nil {
 				return err

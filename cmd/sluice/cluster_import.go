@@ -20,7 +20,7 @@ import (
 func clusterImportCommand() *cobra.Command {
 	var b builder
 	var h operator
-	var group, out string
+	var group, name, out string
 	cmd := &cobra.Command{
 		Use:   "import",
 		Short: "Print the cluster.yaml of a cluster that is there",
@@ -52,7 +52,7 @@ Exit code 0: the file is whole; 1: something must be filled in, or the file cann
 					return err
 				}
 			}
-			got, err := lifecycle.Import(cmd.Context(), r, group, known)
+			got, err := lifecycle.Import(cmd.Context(), r, group, name, known)
 			if err != nil {
 				return err
 			}
@@ -62,6 +62,7 @@ Exit code 0: the file is whole; 1: something must be filled in, or the file cann
 	b.addAzure(cmd)
 	h.add(cmd)
 	cmd.Flags().StringVarP(&group, "resource-group", "g", "", "resource group of the cluster")
+	cmd.Flags().StringVar(&name, "name", "", "cluster, where tags in the group name several")
 	cmd.Flags().StringVar(&out, "out", "", "file to write, which must not be there yet; empty: print")
 	return cmd
 }

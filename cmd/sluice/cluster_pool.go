@@ -101,7 +101,10 @@ Exit code 0: it is written, and made with --yes; 1: as of up; 2: error, such as 
 				return fmt.Errorf("read the cluster file: %w", err)
 			}
 			p.Name = args[0]
-			if spot || cmd.Flags().Changed("max-price") {
+			if !spot && cmd.Flags().Changed("max-price") {
+				return errors.New("--max-price is the price of spot machines: give --spot as well, or leave it out")
+			}
+			if spot {
 				p.Spot = &clusterfile.Spot{MaxPrice: price}
 			}
 			if flexible {
@@ -207,6 +210,10 @@ func (b *builder) scale(cmd *cobra.Command, name string, limits func(*clusterfil
 	if found {
 		for _, line := range consequences(set.Capacity, least, most, c.File.Sluice.Settings["enforce-node-group-min-size"] == "true") {
 			_, _ = fmt.Fprintln(out, line)
+		}
+		if more, quota, known := c.Room(cmd.Context(), &was); known && set.Capacity+more < most {
+			_, _ = fmt.Fprintf(out, "the quota of %s in %s has room for %s more: so it can have %d (max %d)\n",
+				quota, c.File.Region, lifecycle.Machines(more), set.Capacity+more, most)
 		}
 	}
 	if ok, err := agreed(cmd, yes, "Change pool "+name+"?"); err != nil {

@@ -26,7 +26,11 @@ func TestAPoolIsAddedToTheFileAlone(t *testing.T) {
 	if !strings.Contains(string(text), "\n  - name: gpu\n    size: Standard_NC4as_T4_v3\n    min: 0\n    max: 2\n    zones: [\"1\", \"2\"]\n    labels:\n      a: b\n") {
 		t.Errorf("%s", text)
 	}
-	for _, args := range [][]string{{"gpu", "--size=Standard_D4s_v5", "--max=1"}, {"big", "--size=Standard_D4s_v5", "--min=3", "--max=1"}} {
+	for _, args := range [][]string{
+		{"gpu", "--size=Standard_D4s_v5", "--max=1"},
+		{"big", "--size=Standard_D4s_v5", "--min=3", "--max=1"},
+		{"big", "--size=Standard_D4s_v5", "--max=1", "--max-price=0.1"}, // a price alone makes no spot pool
+	} {
 		got := sluice(t.Context(), append([]string{"cluster", "pool", "add", "--file=" + path}, args...)...)
 		if again, err := os.ReadFile(path); got.code != exitError || err != nil || string(again) != string(text) {
 			t.Errorf("%v: exit %d, said %q", args, got.code, got.complaint)
@@ -78,6 +82,14 @@ func TestAPoolsLimitsChangeInAzureAndInTheFile(t *testing.T) {
 	}
 	if n := machinesIn(f, "render-agents"); n != 2 {
 		t.Errorf("%d machines are left of 2", n)
+	}
+	f.azure.Quota = map[string]int{"cores": 100, "standardDSv5Family": 22}
+	const says = "the quota of standardDSv5Family in westeurope has room for 2 machines more: so it can have 4 (max 5)"
+	more := append([]string{"cluster", "pool", "scale", "agents", "--max=5"}, flags...)
+	sluice(t.Context(), more...).expect(t, exitActs, says, "nothing was changed")
+	more[4] = "--max=4"
+	if got := sluice(t.Context(), more...); strings.Contains(got.out, "quota") {
+		t.Errorf("with room for all: %s", got.out)
 	}
 	got := sluice(t.Context(), append([]string{"cluster", "pool", "scale", "agents"}, flags...)...)
 	if got.code != exitError || !strings.Contains(got.complaint, "neither --min nor --max is given") {

@@ -127,6 +127,11 @@ func (u *riser) announce() (question string, err error) {
 			tellChange(u.cmd.OutOrStdout(), one)
 		}
 	}
+	for _, one := range all {
+		if one.Gone { // such as by a pool remove that was interrupted
+			tellChange(u.cmd.OutOrStdout(), one)
+		}
+	}
 	if well { // else more may be missing than Azure says
 		u.News = news
 	}
@@ -197,6 +202,8 @@ func (u *riser) up() error {
 		return err
 	case lifecycle.Unanswered(err):
 		return fmt.Errorf("%w; run the command again: it follows what Azure has accepted", err)
+	case errors.Is(err, lifecycle.ErrAgain):
+		return err
 	case err != nil:
 		return fmt.Errorf("%w; correct what it names and run the command again", err)
 	}
@@ -259,23 +266,27 @@ func (u *riser) takeBack(kept string, fresh lifecycle.Door) {
 
 // keep writes the kubeconfig, whole or not at all.
 func (u *riser) keep(text []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(u.kubeconfig), ".kubeconfig-*") // 0600
-	if err != nil {
-		return fmt.Errorf("--kubeconfig=%s: it cannot be written: %w", u.kubeconfig, err)
-	}
-	_, err = file.Write(append([]byte(u.headline()), text...))
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), u.kubeconfig)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
+	if err := writeSecret(u.kubeconfig, append([]byte(u.headline()), text...)); err != nil {
 		return fmt.Errorf("--kubeconfig=%s: it cannot be written: %w", u.kubeconfig, err)
 	}
 	u.say("%s is written", u.kubeconfig)
 	return nil
+}
+
+// writeSecret writes a file that its owner alone may read, whole or not at all: a full disk leaves no half of it.
+func writeSecret(path string, text []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), ".secret-*") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+	}
+	return err
 }
 
 // fromWithin is how a private address is reached.

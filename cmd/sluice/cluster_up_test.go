@@ -227,6 +227,24 @@ func TestUpSaysWhatItChangesBeforeItAsks(t *testing.T) {
 	step("Deploy "+where+" again?", "other resources are as the file says", " is ready")
 	u.File.Pools[0].Max = 12
 	step("Change "+where+" so?", "change   virtualMachineScaleSets render-agents\n         tags.max: \"10\" -> \"12\"\n", "disks render-server-data is ready")
+	u.File.Pools = nil // as a pool remove leaves it that is interrupted
+	step("Deploy "+where+" again?", "stays    virtualMachineScaleSets render-agents\n         the file has no pool agents: sluice cluster pool remove agents --yes ")
+}
+
+// TestADeploymentThatSomebodyCancelsNamesNothingToCorrect has it canceled while up follows it.
+func TestADeploymentThatSomebodyCancelsNamesNothingToCorrect(t *testing.T) {
+	u, _ := rising(t)
+	u.wait = 0
+	say := u.Say
+	u.Cluster.Say = func(s string) {
+		if say(s); strings.Contains(s, "is ready") {
+			at := "/subscriptions/" + subscription + "/resourceGroups/render/providers/Microsoft.Resources/deployments/render/cancel"
+			_ = u.Cloud.Post(t.Context(), at, "2021-04-01", nil, nil) // the second time it has ended
+		}
+	}
+	if err := u.up(); err == nil || strings.Count(err.Error(), "run the command again") != 1 || strings.Contains(err.Error(), "correct") {
+		t.Errorf("it ends with %v", err)
+	}
 }
 
 // TestAFolderThatCannotKeepTheKubeconfigIsToldBefore has a folder where no file can be made.
@@ -328,5 +346,48 @@ func TestOfTwoFirstUpsOneKeepsItsKey(t *testing.T) {
 	}
 	if _, err := os.Stat("render-join.pem"); err == nil || !strings.Contains(out.String(), "render-join.pem is removed") {
 		t.Errorf("the key is kept: %s", out.String())
+	}
+}
+
+// TestACertificateWithoutItsKeyIsRefused has a file whose private key was left out, and one that was emptied.
+func TestACertificateWithoutItsKeyIsRefused(t *testing.T) {
+	whole, err := lifecycle.NewDoor(time.Now())
+	must(t, err)
+	path := filepath.Join(t.TempDir(), "render-join.pem")
+	certificate, _, _ := strings.Cut(whole.PEM, "-----BEGIN PRIVATE KEY")
+	for text, why := range map[string]string{certificate: "it has not the private key of its certificate", "": "it does not begin with a certificate in PEM"} {
+		must(t, os.WriteFile(path, []byte(text), 0o600))
+		_, err := bringDoor(path, "", whole)
+		if err == nil || err.Error() != path+": "+why+"; put back the file that up has written, or move it away" {
+			t.Errorf("%v, want %s", err, why)
+		}
+	}
+	must(t, os.WriteFile(path, []byte(whole.PEM), 0o600))
+	if door, err := bringDoor(path, "", lifecycle.Door{}); err != nil || door != whole {
+		t.Errorf("a whole file: %v", err)
+	}
+}
+
+// TestASecretIsWrittenWholeOrNotAtAll keeps the file before by a second name: who writes into it would empty it first.
+func TestASecretIsWrittenWholeOrNotAtAll(t *testing.T) {
+	folder := t.TempDir()
+	path, before := filepath.Join(folder, "a.pem"), filepath.Join(folder, "b.pem")
+	must(t, writeSecret(path, []byte("first")))
+	must(t, os.Link(path, before))
+	must(t, writeSecret(path, []byte("second")))
+	for at, want := range map[string]string{path: "second", before: "first"} {
+		if got, err := os.ReadFile(at); err != nil || string(got) != want {
+			t.Errorf("%s has %q, want %q: %v", at, got, want, err)
+		}
+	}
+	if about, err := os.Stat(path); err != nil || about.Mode().Perm() != 0o600 {
+		t.Errorf("its mode is %v: %v", about.Mode(), err)
+	}
+	must(t, os.MkdirAll(filepath.Join(folder, "c.pem", "full"), 0o700))
+	if err := writeSecret(filepath.Join(folder, "c.pem"), []byte("third")); err == nil {
+		t.Error("over a folder it is written")
+	}
+	if all, err := os.ReadDir(folder); err != nil || len(all) != 3 {
+		t.Errorf("a draft is left: %v, %v", all, err)
 	}
 }

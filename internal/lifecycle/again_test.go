@@ -226,7 +226,7 @@ func TestAnImportWithoutARecordDoesNotDenyItsMaker(t *testing.T) {
 	w := newWorld(t, "k3s")
 	w.up()
 	w.must(w.Cloud.Delete(t.Context(), recordOfRender, "2021-04-01"))
-	got, err := lifecycle.Import(t.Context(), w.Cloud, "render", lifecycle.Kubernetes{})
+	got, err := lifecycle.Import(t.Context(), w.Cloud, "render", "", lifecycle.Kubernetes{})
 	w.must(err)
 	if got.Recorded || !strings.Contains(got.Text, "from resource group render, which has no record of what sluice made there.") {
 		t.Errorf("%.300s", got.Text)

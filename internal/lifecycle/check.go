@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"sluice.dev/sluice/internal/azure/catalog"
+	"sluice.dev/sluice/internal/clusterfile"
 	"sluice.dev/sluice/internal/doctor"
 	"sluice.dev/sluice/internal/render"
 )
@@ -202,16 +204,17 @@ type machines struct {
 	zones []string
 	least int
 	whom  string
+	image string
 }
 
 func (c *Cluster) machines() []machines {
-	server := machines{size: c.File.Server.Size, least: 1, whom: "the server"}
+	server := machines{size: c.File.Server.Size, least: 1, whom: "the server", image: c.File.Image}
 	if c.File.Server.Zone != "" {
 		server.zones = []string{c.File.Server.Zone}
 	}
 	all := []machines{server}
 	for _, p := range c.File.Pools {
-		all = append(all, machines{p.Size, p.Spot != nil, p.Zones, p.Min, "pool " + p.Name})
+		all = append(all, machines{p.Size, p.Spot != nil, p.Zones, p.Min, "pool " + p.Name, c.File.ImageOf(&p)})
 	}
 	return all
 }
@@ -231,6 +234,20 @@ type offer struct {
 		} `json:"restrictionInfo"`
 		Reason string `json:"reasonCode"`
 	} `json:"restrictions"`
+	Capabilities []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	} `json:"capabilities"`
+}
+
+// architecture is that of its processors, as Azure calls it: x64 or Arm64; "" where it does not say.
+func (o *offer) architecture() string {
+	for _, one := range o.Capabilities {
+		if one.Name == "CpuArchitectureType" {
+			return one.Value
+		}
+	}
+	return ""
 }
 
 // zones are those in which the size can be had.
@@ -256,7 +273,22 @@ func (o *offer) closed() bool {
 	return false
 }
 
-// checkSizes looks whether the region offers each size, in each zone that is asked for.
+// architecture is that of the image, as far as its name says it; "" is not known. The default is an image for each. Images of a gallery may have
+// any name, and so do those of other publishers than Canonical without arm64 in it.
+func (m machines) architecture() string {
+	size, _ := catalog.Find(m.size)
+	switch {
+	case strings.HasPrefix(m.image, "/"):
+		return ""
+	case strings.Contains(strings.ToLower(m.image), "arm64"), m.image == clusterfile.DefaultImage && size.Arch == "arm64":
+		return "Arm64"
+	case strings.HasPrefix(m.image, "Canonical:"):
+		return "x64"
+	}
+	return ""
+}
+
+// checkSizes looks whether the region offers each size, in each zone that is asked for, and whether its machines can start the image.
 func (c checker) checkSizes(ctx context.Context, _ []wanted, say func(Finding)) error {
 	raw, err := c.Cloud.List(ctx, c.subscription()+"/providers/Microsoft.Compute/skus", "2021-07-01", url.Values{
 		"$filter": {fmt.Sprintf("location eq '%s'", c.File.Region)},
@@ -271,6 +303,7 @@ func (c checker) checkSizes(ctx context.Context, _ []wanted, say func(Finding)) 
 			offers[strings.ToLower(o.Name)] = &o
 		}
 	}
+	starts := map[string]machines{} // by an image whose architecture is not known, the first that have it
 	for _, m := range c.machines() {
 		f := Finding{Check: "size " + m.size + " of " + m.whom}
 		o := offers[strings.ToLower(m.size)]
@@ -289,24 +322,40 @@ func (c checker) checkSizes(ctx context.Context, _ []wanted, say func(Finding)) 
 					}
 				}
 			}
+			is, of := o.architecture(), m.architecture()
+			first, seen := starts[m.image]
+			if !seen && of == "" {
+				starts[m.image] = m
+			}
+			switch {
+			case f.Wrong != "" || is == "":
+			case of != "" && !strings.EqualFold(is, of):
+				f.Wrong = fmt.Sprintf("%s: size %s is %s, and image %s is %s", m.whom, m.size, is, m.image, of)
+				f.Remedy = "choose an image for " + is + ", or another size"
+			case seen && !strings.EqualFold(is, cmp.Or(offers[strings.ToLower(first.size)].architecture(), is)):
+				f.Wrong = fmt.Sprintf("%s: size %s is %s, and %s of another architecture has the same image", m.whom, m.size, is, first.whom)
+				f.Remedy = "give the pool an image for " + is + ", or another size"
+			}
 		}
 		say(f)
 	}
 	return nil
 }
 
-// checkQuota compares what the server and each pool's min take with what is left of the quota.
-func (c checker) checkQuota(ctx context.Context, _ []wanted, say func(Finding)) error {
+// usage is how much of a quota is in use.
+type usage struct {
+	Current int `json:"currentValue"`
+	Limit   int `json:"limit"`
+	Name    struct {
+		Value string `json:"value"`
+	} `json:"name"`
+}
+
+// usages are the quotas of the region, by their names in lower case.
+func (c *Cluster) usages(ctx context.Context) (map[string]usage, error) {
 	raw, err := c.Cloud.List(ctx, c.subscription()+"/providers/Microsoft.Compute/locations/"+url.PathEscape(c.File.Region)+"/usages", computeVersion, nil)
 	if err != nil {
-		return err
-	}
-	type usage struct {
-		Current int `json:"currentValue"`
-		Limit   int `json:"limit"`
-		Name    struct {
-			Value string `json:"value"`
-		} `json:"name"`
+		return nil, err
 	}
 	left := map[string]usage{}
 	for _, one := range raw {
@@ -315,20 +364,52 @@ func (c checker) checkQuota(ctx context.Context, _ []wanted, say func(Finding)) 
 			left[strings.ToLower(u.Name.Value)] = u
 		}
 	}
+	return left, nil
+}
+
+// takes are the cores that one machine of a size takes of each quota; none where the size is not known.
+func takes(name string, spot bool) map[string]int {
+	size, known := catalog.Find(name)
+	cores := max(size.QuotaVCPUs, size.VCPUs)
+	switch {
+	case !known:
+		return nil
+	case spot:
+		return map[string]int{"lowPriorityCores": cores}
+	case size.Family == "":
+		return map[string]int{"cores": cores}
+	}
+	return map[string]int{"cores": cores, size.Family: cores}
+}
+
+// Room is how many more machines of a pool the quota has room for now, and the quota that bounds it; false where that is not known.
+func (c *Cluster) Room(ctx context.Context, p *clusterfile.Pool) (more int, quota string, known bool) {
+	left, err := c.usages(ctx)
+	if err != nil { // who changes limits need not have the right to read quotas
+		return 0, "", false
+	}
+	need := takes(p.Size, p.Spot != nil)
+	for _, name := range slices.Sorted(maps.Keys(need)) {
+		u, there := left[strings.ToLower(name)]
+		if n := max(u.Limit-u.Current, 0) / max(need[name], 1); there && (!known || n < more) {
+			more, quota, known = n, name, true
+		}
+	}
+	return more, quota, known
+}
+
+// checkQuota compares what the server and each pool's min take with what is left of the quota.
+func (c checker) checkQuota(ctx context.Context, _ []wanted, say func(Finding)) error {
+	left, err := c.usages(ctx)
+	if err != nil {
+		return err
+	}
 	need := map[string]int{}
 	for _, m := range c.machines() {
-		size, known := catalog.Find(m.size)
-		if !known || m.least == 0 {
-			continue
-		}
-		cores := max(size.QuotaVCPUs, size.VCPUs) * m.least
-		if m.spot {
-			need["lowPriorityCores"] += cores
-			continue
-		}
-		need["cores"] += cores
-		if size.Family != "" {
-			need[size.Family] += cores
+		for name, cores := range takes(m.size, m.spot) {
+			if m.least > 0 {
+				need[name] += cores * m.least
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(need)) {

@@ -16,6 +16,7 @@ type Change struct {
 	Resource
 	Verb   string   // create, change; unknown where Azure does not say; stays: no deployment changes it; refused: a deployment fails with it
 	Fields []string // that change, each with both values; of what stays or is refused, why
+	Gone   bool     // the file has it no more, and up leaves it
 
 	role string // of a right
 }
@@ -98,8 +99,8 @@ func (c *Cluster) Diff(ctx context.Context) ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range append(more, staying...) {
-		one := Change{Resource: d.of, Verb: d.verb}
+	for n, d := range append(more, staying...) {
+		one := Change{Resource: d.of, Verb: d.verb, Gone: n >= len(more) && d.verb == verbStays}
 		for _, line := range []string{d.says, d.remedy} {
 			if line != "" {
 				one.Fields = append(one.Fields, line)

@@ -254,3 +254,17 @@ func listed(all []lifecycle.Change) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// TestResourcesAreCalledByTheirNames has one of each depth.
+func TestResourcesAreCalledByTheirNames(t *testing.T) {
+	const group = "/subscriptions/" + subscription + "/resourceGroups/render"
+	for id, want := range map[string]string{
+		group: "resourceGroups render",
+		group + "/providers/Microsoft.Network/virtualNetworks/net":                  "virtualNetworks net",
+		group + "/providers/Microsoft.Network/virtualNetworks/net/subnets/machines": "subnets net/machines",
+	} {
+		if got := (lifecycle.Resource{ID: id}).String(); got != want {
+			t.Errorf("%s is called %q, want %q", id, got, want)
+		}
+	}
+}

@@ -26,7 +26,8 @@ type Imported struct {
 
 // Import reads a resource group. Where up made the cluster, Azure's record of the deployment has the file, and that is returned as it was; what was
 // changed by hand since stands in [Cluster.Diff]. Else the file is written from the resources of the group, and from what the API server knows.
-func Import(ctx context.Context, c Cloud, group string, known Kubernetes) (Imported, error) {
+// A name chooses one of several clusters in the group; it may be empty where there is one.
+func Import(ctx context.Context, c Cloud, group, name string, known Kubernetes) (Imported, error) {
 	var about struct {
 		Location string            `json:"location"`
 		Tags     map[string]string `json:"tags"`
@@ -37,7 +38,7 @@ func Import(ctx context.Context, c Cloud, group string, known Kubernetes) (Impor
 	} else if !found {
 		return Imported{}, fmt.Errorf("resource group %s is not there: name the group of a cluster", group)
 	}
-	if text, others, found, err := fileOfRecord(ctx, c, at); err != nil || found {
+	if text, others, found, err := fileOfRecord(ctx, c, at, name); err != nil || found {
 		return Imported{Text: text, Recorded: found, Lost: others}, err
 	}
 	e, err := readEstate(ctx, c, group)
@@ -51,7 +52,11 @@ func Import(ctx context.Context, c Cloud, group string, known Kubernetes) (Impor
 	case of != "":
 		return Imported{}, fmt.Errorf("resource group %s is that of AKS cluster %s: AKS makes its machines, and this file is for clusters that run themselves", group, of)
 	}
+	if err := e.choose(name); err != nil {
+		return Imported{}, err
+	}
 	e.find()
+	e.leaveOut()
 	for _, t := range slices.Concat(e.servers, e.pools) {
 		e.losesOf(t)
 	}
@@ -65,8 +70,9 @@ func Import(ctx context.Context, c Cloud, group string, known Kubernetes) (Impor
 func managed(tags map[string]string) string { return tags["aks-managed-cluster-name"] }
 
 // fileOfRecord is the cluster file of the newest deployment in the group that came from one, of a cluster that is there before one that was
-// taken down. Others that are there are said, one sentence each. Azure keeps the last 800 deployments of a group.
-func fileOfRecord(ctx context.Context, c Cloud, group string) (text string, others []string, found bool, err error) {
+// taken down. Others that are there are said, one sentence each. Azure keeps the last 800 deployments of a group. A name is that of the only one to
+// look for; "" for none.
+func fileOfRecord(ctx context.Context, c Cloud, group, name string) (text string, others []string, found bool, err error) {
 	at := group + "/providers/Microsoft.Resources/deployments"
 	raw, err := c.List(ctx, at, deploymentsVersion, nil)
 	if err != nil {
@@ -112,6 +118,9 @@ func fileOfRecord(ctx context.Context, c Cloud, group string) (text string, othe
 		return strings.Compare(b.Properties.Time, a.Properties.Time)
 	})
 	for n, d := range all {
+		if name != "" && d.Name != name {
+			continue
+		}
 		var said struct {
 			Template struct {
 				Metadata map[string]any `json:"metadata"`
@@ -146,6 +155,9 @@ type estate struct {
 	interfaces map[string]thing // by id in lower case
 	others     map[string]thing // networks, groups of rules, balancers and the like, by id in lower case
 	unread     []string         // what could not be read, one sentence each
+
+	of     string // the cluster, as tags name it; "" where none does
+	chosen bool   // it is by a person
 
 	// What find makes of it.
 	servers []thing // machines, or scale sets, of the control plane

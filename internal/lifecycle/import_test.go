@@ -93,7 +93,7 @@ func TestAGroupOfOthersBecomesAFile(t *testing.T) {
 				asked = k.Data
 			}
 			before := len(w.writes())
-			got, err := lifecycle.Import(t.Context(), w.Cloud, "theirs", w.heard(asked))
+			got, err := lifecycle.Import(t.Context(), w.Cloud, "theirs", "", w.heard(asked))
 			w.must(err)
 			if wrote := w.writes()[before:]; len(wrote) > 0 {
 				t.Errorf("an import writes: %v", wrote)
@@ -122,7 +122,7 @@ func TestAGroupOfOthersBecomesAFile(t *testing.T) {
 					t.Errorf("filled in as it says it is no cluster file: %v\n%s", problems.Err(), filled)
 				}
 			}
-			if again, err := lifecycle.Import(t.Context(), w.Cloud, "theirs", w.heard(asked)); err != nil || again.Text != got.Text {
+			if again, err := lifecycle.Import(t.Context(), w.Cloud, "theirs", "", w.heard(asked)); err != nil || again.Text != got.Text {
 				t.Errorf("the second import is another: %v", err)
 			}
 		})
@@ -151,7 +151,7 @@ func TestAnImportedFileOverwritesNothing(t *testing.T) {
 	}
 	w := newWorld(t, "k3s")
 	w.deployTheirs(story.Files[0].Data)
-	got, err := lifecycle.Import(t.Context(), w.Cloud, "theirs", lifecycle.Kubernetes{})
+	got, err := lifecycle.Import(t.Context(), w.Cloud, "theirs", "", lifecycle.Kubernetes{})
 	w.must(err)
 	f, problems := clusterfile.Parse([]byte(blank.ReplaceAllString(got.Text, "$1$2")))
 	w.must(problems.Err())
@@ -175,7 +175,7 @@ func TestAnImportedFileOverwritesNothing(t *testing.T) {
 		t.Errorf("by another name: %v", wrong)
 	}
 	w.up()
-	again, err := lifecycle.Import(t.Context(), w.Cloud, "theirs", lifecycle.Kubernetes{})
+	again, err := lifecycle.Import(t.Context(), w.Cloud, "theirs", "", lifecycle.Kubernetes{})
 	if err != nil || !again.Recorded || !strings.Contains(again.Text, "name: beside") {
 		t.Errorf("after up: %v\n%s", err, again.Text)
 	}
@@ -214,7 +214,7 @@ func TestWhatIsNoClusterIsRefused(t *testing.T) {
 		"shared":            "resource group shared has no machine and no scale set",
 		"MC_a_b_westeurope": "is that of AKS cluster b",
 	} {
-		if _, err := lifecycle.Import(t.Context(), w.Cloud, group, lifecycle.Kubernetes{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := lifecycle.Import(t.Context(), w.Cloud, group, "", lifecycle.Kubernetes{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", group, err, want)
 		}
 	}
@@ -316,7 +316,7 @@ func TestTagsOfOthersStayValues(t *testing.T) {
 	evil := strings.NewReplacer(`"min": "0"`, `"min": "0\nname: evil"`, `"poolName": "gpu"`, `"poolName": "x\nname: evil"`, `"orchestrator": "Kubernetes:1.19.1"`, `"orchestrator": "\nname: evil"`,
 		`"gpu:NoSchedule"`, `"a\"]\nname: evil # :NoSchedule"`, `_label_example.com_kind": "gpu"`, `_label_example.com_kind": "\"}\nname: evil"`)
 	w.deployTheirs([]byte(evil.Replace(string(story.Files[0].Data))))
-	got, err := lifecycle.Import(t.Context(), w.Cloud, "theirs", lifecycle.Kubernetes{})
+	got, err := lifecycle.Import(t.Context(), w.Cloud, "theirs", "", lifecycle.Kubernetes{})
 	w.must(err)
 	f, problems := clusterfile.Parse([]byte(blank.ReplaceAllString(got.Text, "$1$2")))
 	if f.Name != "theirs" || len(f.Pools) != 2 || strings.Contains(got.Text, "\nname: evil") {
@@ -329,5 +329,42 @@ func TestTagsOfOthersStayValues(t *testing.T) {
 	}
 	if len(got.Wrong) == 0 {
 		t.Error("nobody is told that the tags make no sense")
+	}
+}
+
+// TestOfTwoClustersInAGroupOneIsChosen has sets of two clusters and one of none: the file has those of one cluster, and says what it leaves out.
+func TestOfTwoClustersInAGroupOneIsChosen(t *testing.T) {
+	w := newWorld(t, "k3s")
+	w.must(w.sim.AddResourceGroup(azuresim.ResourceGroup{Subscription: subscription, Name: "theirs", Location: "westeurope"}))
+	for name, tags := range map[string]map[string]string{
+		"workers-prod": {"kubernetes.io_cluster_alpha": "owned"}, "workers-staging": {"kubernetes.io_cluster_beta": "owned"}, "github-runners": nil,
+	} {
+		w.must(w.sim.AddScaleSet(azuresim.ScaleSet{
+			Subscription: subscription, ResourceGroup: "theirs", Name: name, Location: "westeurope", Size: "Standard_D4s_v5", VCPUs: 4, Capacity: 1, Tags: tags,
+		}))
+	}
+	for name, want := range map[string]string{
+		"":      "resource group theirs has machines of 2 clusters, by their tags: choose one by --name=alpha or --name=beta",
+		"gamma": "resource group theirs has no cluster gamma: its tags name alpha, beta",
+	} {
+		if _, err := lifecycle.Import(t.Context(), w.Cloud, "theirs", name, lifecycle.Kubernetes{}); err == nil || err.Error() != want {
+			t.Errorf("--name=%s: %v, want %q", name, err, want)
+		}
+	}
+	got, err := lifecycle.Import(t.Context(), w.Cloud, "theirs", "beta", lifecycle.Kubernetes{})
+	w.must(err)
+	if n := strings.Count(got.Text, "\n  - name: "); n != 1 || !strings.Contains(got.Text, "\nname: beta ") || !strings.Contains(got.Text, "# scale set workers-staging") {
+		t.Errorf("%d pools in the file of beta:\n%s", n, got.Text)
+	}
+	for _, want := range []string{
+		"scale set workers-prod is of cluster alpha, and is not in the file", "scale set github-runners has no tag of cluster beta, and is not in the file: it may be of something else",
+	} {
+		if !slices.Contains(got.Lost, want) {
+			t.Errorf("it says %q, not %q", got.Lost, want)
+		}
+	}
+	runner := lifecycle.Kubernetes{Nodes: []lifecycle.Member{{Name: "runner", ProviderID: "azure://" + theirs + "/providers/Microsoft.Compute/virtualMachineScaleSets/github-runners/virtualMachines/0"}}}
+	if got, err = lifecycle.Import(t.Context(), w.Cloud, "theirs", "beta", runner); err != nil || strings.Count(got.Text, "\n  - name: ") != 2 {
+		t.Errorf("a set whose machine is a node is left out: %v\n%s", err, got.Text)
 	}
 }

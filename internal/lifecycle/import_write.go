@@ -143,22 +143,13 @@ func areThere(names []string) string {
 	return strings.Join(names, ", ") + " are"
 }
 
-// name is what the names of the scale sets begin with, so that pools have the rest of theirs; else what a tool's tag says, or the group's name.
+// name is that which a person has chosen; else what the names of the scale sets begin with, so that pools have the rest of theirs; else what a tool's
+// tag says, or the group's name.
 func (e *estate) name() string {
-	prefix, _ := e.prefix()
-	if prefix != "" {
+	if prefix, _ := e.prefix(); prefix != "" && !e.chosen {
 		return prefix
 	}
-	for _, t := range slices.Concat(e.servers, e.pools) {
-		for _, tag := range slices.Sorted(maps.Keys(t.tags)) {
-			for _, of := range []string{"sigs.k8s.io_cluster-api-provider-azure_cluster_", "kubernetes.io_cluster_"} {
-				if rest, ok := strings.CutPrefix(tag, of); ok {
-					return plainName(rest, mostName)
-				}
-			}
-		}
-	}
-	return plainName(e.group, mostName)
+	return plainName(cmp.Or(e.of, e.group), mostName)
 }
 
 const (

@@ -109,12 +109,13 @@ func (r Resource) Kind() string {
 
 // Name is the last part of its id, with those of its parents in the same group.
 func (r Resource) Name() string {
-	parts := strings.Split(r.ID[strings.LastIndex(strings.ToLower(r.ID), "/providers/")+1:], "/")
+	at := strings.LastIndex(strings.ToLower(r.ID), "/providers/")
+	parts := strings.Split(r.ID[at+1:], "/")
 	var names []string
 	for i := 3; i < len(parts); i += 2 {
 		names = append(names, parts[i])
 	}
-	if len(names) == 0 {
+	if at < 0 || len(names) == 0 { // a resource group
 		return parts[len(parts)-1]
 	}
 	return strings.Join(names, "/")

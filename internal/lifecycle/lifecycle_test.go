@@ -184,7 +184,7 @@ func TestAClusterIsMadeOnceAndTakenDownByName(t *testing.T) {
 			if again := w.up(); again.Fingerprint != first.Fingerprint || again.PEM != "" {
 				t.Errorf("the second time the door is %s with %d bytes of key, want %s without", again.Fingerprint, len(again.PEM), first.Fingerprint)
 			}
-			got, err := lifecycle.Import(t.Context(), w.Cloud, w.File.ResourceGroup, lifecycle.Kubernetes{})
+			got, err := lifecycle.Import(t.Context(), w.Cloud, w.File.ResourceGroup, "", lifecycle.Kubernetes{})
 			w.must(err)
 			if again, problems := clusterfile.Parse([]byte(got.Text)); problems.Err() != nil || !reflect.DeepEqual(again, *w.File) || !got.Recorded {
 				t.Errorf("imported: %v\n%s", problems, got.Text)
@@ -251,6 +251,20 @@ func TestWhatIsWrongIsSaidBeforeAnythingIsMade(t *testing.T) {
 			func(w *world) { w.sim.Quota = map[string]int{"cores": 3} },
 			"quota of cores in westeurope: 0 of 3 cores are in use, and 6 more are needed",
 		},
+		"the size has processors that the image is not for": {
+			func(w *world) {
+				w.File.Pools[0].Size, w.File.Pools[0].Image = "Standard_D4ps_v5", "Canonical:ubuntu-24_04-lts:server:24.04.1"
+			},
+			"pool agents: size Standard_D4ps_v5 is Arm64, and image Canonical:ubuntu-24_04-lts:server:24.04.1 is x64",
+		},
+		"the image is for Arm64 alone": {
+			func(w *world) { w.File.Pools[0].Image = "Canonical:ubuntu-24_04-lts:server-arm64:latest" },
+			"pool agents: size Standard_D4s_v5 is x64, and image Canonical:ubuntu-24_04-lts:server-arm64:latest is Arm64",
+		},
+		"one image is for two architectures": {
+			func(w *world) { w.File.Image, w.File.Pools[0].Size = "org:os:one:1.0.0", "Standard_D4ps_v5" },
+			"pool agents: size Standard_D4ps_v5 is Arm64, and the server of another architecture has the same image",
+		},
 		"the region does not exist": {
 			func(w *world) { w.File.Region = "atlantis" },
 			"Azure has no region atlantis for this subscription",
@@ -279,6 +293,18 @@ func TestWhatIsWrongIsSaidBeforeAnythingIsMade(t *testing.T) {
 				t.Errorf("the check made the resource group: %t, %v", found, err)
 			}
 		})
+	}
+}
+
+// TestTheDefaultImageIsForEachArchitecture has a pool of each.
+func TestTheDefaultImageIsForEachArchitecture(t *testing.T) {
+	w := newWorld(t, "k3s")
+	if w.File.Image != clusterfile.DefaultImage {
+		t.Fatalf("the file has image %s: this shows nothing", w.File.Image)
+	}
+	w.File.Pools[0].Size = "Standard_D4ps_v5"
+	if wrong := w.check(); len(wrong) > 0 {
+		t.Errorf("%+v", wrong)
 	}
 }
 

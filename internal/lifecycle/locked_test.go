@@ -33,3 +33,30 @@ func TestALockIsFoundAndSaidOnce(t *testing.T) {
 		t.Errorf("what goes is told as %q", says)
 	}
 }
+
+// TestDownSaysBeforeWhatIsLocked locks a disk that goes, the group, and a disk that stays.
+func TestDownSaysBeforeWhatIsLocked(t *testing.T) {
+	w := newWorld(t, "k3s")
+	w.up()
+	group := "/subscriptions/" + subscription + "/resourceGroups/" + w.File.ResourceGroup
+	mine := group + "/providers/Microsoft.Compute/disks/mine"
+	w.must(w.Cloud.Put(t.Context(), mine, "2024-03-02", map[string]any{
+		"location": w.File.Region, "sku": map[string]any{"name": "Standard_LRS"}, "properties": map[string]any{"diskSizeGB": 4, "creationData": map[string]any{"createOption": "Empty"}},
+	}))
+	d, err := w.Demolish(t.Context())
+	w.must(err)
+	for id, want := range map[string]string{
+		mine: "",
+		group + "/providers/Microsoft.Compute/disks/" + w.File.ServerName() + "-data": "disks " + w.File.ServerName() + "-data by lock a (CanNotDelete), and is not deleted: az lock delete --ids ",
+		group: "resourceGroups " + w.File.ResourceGroup + " by lock a (CanNotDelete), and is not deleted: az lock delete --ids ",
+	} {
+		w.must(w.sim.Lock("a", id, azuresim.CanNotDelete))
+		says, err := w.Locked(t.Context(), &d)
+		w.must(err)
+		if want == "" && len(says) > 0 || want != "" && (len(says) != 1 || !strings.HasPrefix(says[0], want+id)) {
+			t.Errorf("of a lock on %s it says %q, want %q", id, says, want)
+		}
+		w.must(w.sim.Unlock("a", id))
+		w.must(w.Wait(t.Context(), time.Minute)) // sluice's share of requests
+	}
+}

@@ -24,7 +24,7 @@ func TestAResourceGroupHasOneCluster(t *testing.T) {
 		t.Errorf("check says %+v, want %q", wrong, want)
 	}
 	w.up()
-	got, err := lifecycle.Import(t.Context(), w.Cloud, "render", lifecycle.Kubernetes{})
+	got, err := lifecycle.Import(t.Context(), w.Cloud, "render", "", lifecycle.Kubernetes{})
 	if w.must(err); len(got.Lost) != 1 || !strings.HasPrefix(got.Lost[0], "cluster render is in this resource group as well") {
 		t.Errorf("import says %q", got.Lost)
 	}
@@ -33,7 +33,7 @@ func TestAResourceGroupHasOneCluster(t *testing.T) {
 	if w.must(err); len(d.Goes) > 0 {
 		t.Errorf("one down leaves %v", d.Goes)
 	}
-	got, err = lifecycle.Import(t.Context(), w.Cloud, "render", lifecycle.Kubernetes{})
+	got, err = lifecycle.Import(t.Context(), w.Cloud, "render", "", lifecycle.Kubernetes{})
 	if err != nil || len(got.Lost) > 0 || !got.Recorded {
 		t.Errorf("of the cluster that is left import says %q, %v", got.Lost, err)
 	}
@@ -44,5 +44,24 @@ func TestAResourceGroupHasOneCluster(t *testing.T) {
 	}
 	if left, roles := w.left(), w.roles(); len(left)+len(roles) > 0 {
 		t.Errorf("both downs leave %v, %s", left, roles)
+	}
+}
+
+// TestAnAddressThatAnotherClusterHasIsRefused has the file of a second cluster in another group, whose server would have the first one's address.
+// The cluster that has it is not refused, and one by the same name in another group is another.
+func TestAnAddressThatAnotherClusterHasIsRefused(t *testing.T) {
+	w := newWorld(t, "kubeadm")
+	w.up()
+	first, file := *w.Cluster, *w.File
+	if wrong := w.check(); len(wrong) > 0 {
+		t.Fatalf("its own: %+v", wrong)
+	}
+	second := first
+	second.File, w.Cluster = &file, &second
+	file.ResourceGroup = "elsewhere"
+	for _, name := range []string{"two", first.File.Name} {
+		file.Name = name
+		w.finds("server.address "+file.Server.Address+" of networkInterfaces "+first.File.ServerName()+" is there already and is of cluster "+first.File.Name,
+			"give server.address another one")
 	}
 }

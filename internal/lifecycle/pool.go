@@ -113,7 +113,7 @@ func (c *Cluster) Retire(ctx context.Context, name string, how Retiring) error {
 	if err := c.Limit(ctx, s, 0, 0); err != nil {
 		return err
 	}
-	began, last, deaf := how.Now(), -1, ""
+	began, last, deaf, unseen := how.Now(), -1, "", false
 	for {
 		left, err := c.machinesLeft(ctx, name)
 		if err != nil {
@@ -129,7 +129,11 @@ func (c *Cluster) Retire(ctx context.Context, name string, how Retiring) error {
 			last = left
 		}
 		if how.API != nil {
-			n, err := c.drain(ctx, s, how.API)
+			nodes, n, err := c.drain(ctx, s, how.API)
+			if err == nil && nodes == 0 && left > 0 && !unseen {
+				unseen = true
+				c.Say("the API server has no node of these machines, so that none is drained; sluice removes machines that do not become nodes in time")
+			}
 			if n > 0 {
 				c.Say(fmt.Sprintf("sluice is asked to drain and remove %s", Machines(n)))
 			}
@@ -153,26 +157,26 @@ func (c *Cluster) Retire(ctx context.Context, name string, how Retiring) error {
 	}
 }
 
-// drain asks for each node of a pool that was not asked for yet, and says for how many.
-func (c *Cluster) drain(ctx context.Context, s *Scaled, api API) (asked int, err error) {
+// drain asks for each node of a pool that was not asked for yet, and says how many nodes there are and for how many it has asked.
+func (c *Cluster) drain(ctx context.Context, s *Scaled, api API) (members, asked int, err error) {
 	nodes, err := api.Nodes(ctx)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	of, err := c.members(ctx, s, nodes)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for _, n := range of {
 		if n.Annotations[cluster.DrainAnnotation] != "" {
 			continue
 		}
 		if err := api.Drain(ctx, n.Name); err != nil {
-			return asked, err
+			return len(of), asked, err
 		}
 		asked++
 	}
-	return asked, nil
+	return len(of), asked, nil
 }
 
 // Acquainted looks whether an API server is that of the cluster with this pool's scale set, before anything is written. One that does not

@@ -128,6 +128,31 @@ func TestAPoolGoesOnceSluiceHasEmptiedIt(t *testing.T) {
 	}
 }
 
+// nodeless is an API server that knows the server alone.
+type nodeless struct{ *served }
+
+func (s nodeless) Nodes(ctx context.Context) ([]corev1.Node, error) {
+	all, err := s.served.Nodes(ctx)
+	return slices.DeleteFunc(all, func(n corev1.Node) bool { return n.Name != s.w.File.ServerName() }), err
+}
+
+// TestMachinesThatAreNoNodesAreSaid has a pool none of whose machines has joined: nothing can be drained, and that is said once.
+func TestMachinesThatAreNoNodesAreSaid(t *testing.T) {
+	w := newWorld(t, "k3s")
+	w.up()
+	w.said = nil
+	const says = "the API server has no node of these machines, so that none is drained"
+	how := lifecycle.Retiring{For: time.Minute, Now: w.time, API: nodeless{&served{w: w}}}
+	if err := w.Retire(t.Context(), "agents", how); !errors.Is(err, lifecycle.ErrNotEmpty) || strings.Count(strings.Join(w.said, "\n"), says) != 1 {
+		t.Errorf("%v; said %q", err, w.said)
+	}
+	w.said = nil
+	how.API = &served{w: w}
+	if err := w.Retire(t.Context(), "agents", how); !errors.Is(err, lifecycle.ErrNotEmpty) || strings.Contains(strings.Join(w.said, "\n"), says) {
+		t.Errorf("with a node: %v; said %q", err, w.said)
+	}
+}
+
 // ask writes the capacity of pool agents, as a person may.
 func (w *world) ask(n int) {
 	w.Helper()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/internal/render"
 )
 
@@ -89,18 +90,25 @@ func (c checker) neighbor(all []listed) string {
 
 func nameKey(kind, name string) string { return strings.ToLower(kind + " " + name) }
 
-// checkAddress looks whether another interface of the cluster's group has the server's address in the given subnet.
+// checkAddress looks whether another interface has the server's address in the given subnet: of the cluster's group, and of others as far as
+// they may be read.
 func (c checker) checkAddress(ctx context.Context, refuse func(of Resource, what string, tags map[string]string, remedy string)) error {
 	if c.File.Network.SubnetID == "" {
 		return nil
 	}
-	all, err := c.listOrNone(ctx, c.group(c.File.ResourceGroup), c.group(c.File.ResourceGroup)+"/providers/Microsoft.Network/networkInterfaces", networkVersion)
+	const interfaces = "/providers/Microsoft.Network/networkInterfaces"
+	group := c.group(c.File.ResourceGroup)
+	whole, _, _ := strings.Cut(c.File.Network.SubnetID, "/resourceGroups/")
+	all, err := c.Cloud.List(ctx, whole+interfaces, networkVersion, nil)
+	if cloud.KindOf(err) == cloud.Unauthorized {
+		all, err = c.listOrNone(ctx, group, group+interfaces, networkVersion)
+	}
 	if err != nil {
 		return err
 	}
 	for _, raw := range all {
 		nic, err := readThing(raw)
-		if err != nil || nic.tags[render.ClusterTag] == c.File.Name {
+		if err != nil || nic.tags[render.ClusterTag] == c.File.Name && nic.in(group) {
 			continue
 		}
 		for _, ip := range objects(nic.body, "properties.ipConfigurations") {

@@ -6,6 +6,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/hex"
@@ -62,6 +63,9 @@ func ReadDoor(text []byte) (Door, error) {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "CERTIFICATE" {
 		return Door{}, errors.New("it does not begin with a certificate in PEM")
+	}
+	if _, err := tls.X509KeyPair(text, text); err != nil { // on the server it would take the place of a good key
+		return Door{}, errors.New("it has not the private key of its certificate")
 	}
 	sum := sha256.Sum256(block.Bytes)
 	return Door{hex.EncodeToString(sum[:]), string(text)}, nil
@@ -221,7 +225,7 @@ func (c *Cluster) follow(ctx context.Context) error {
 			return err
 		}
 		if !found {
-			return fmt.Errorf("deployment %s was deleted while it was followed: run the command again", c.File.Name)
+			return fmt.Errorf("deployment %s was deleted while it was followed: %w", c.File.Name, ErrAgain)
 		}
 		steps, err := c.Cloud.List(ctx, c.deployment()+"/operations", deploymentsVersion, nil)
 		if err != nil {
@@ -266,6 +270,9 @@ func (c *Cluster) follow(ctx context.Context) error {
 	}
 }
 
+// ErrAgain is what there is to do where nothing is to be corrected.
+var ErrAgain = errors.New("run the command again")
+
 // outcome is what the whole deployment came to.
 func (c *Cluster) outcome(r record, first error) error {
 	switch {
@@ -276,5 +283,5 @@ func (c *Cluster) outcome(r record, first error) error {
 	case r.Properties.Error != nil:
 		return fmt.Errorf("deployment %s failed: %w", c.File.Name, r.Properties.Error.leaf())
 	}
-	return fmt.Errorf("deployment %s ended as %s: run the command again", c.File.Name, r.Properties.State)
+	return fmt.Errorf("deployment %s ended as %s: %w", c.File.Name, r.Properties.State, ErrAgain)
 }
