@@ -218,6 +218,9 @@ func (a *adopted) say(w io.Writer) error {
 			becomes = "no effect: " + theirs[f.Name].Why
 		case app.RefusedFlag(f) && f.Value.String() != f.DefValue:
 			becomes = "REFUSED: " + theirs[f.Name].Why
+		case app.Senseless(f) != nil:
+			_, advice, _ := strings.Cut(app.Senseless(f).Error(), ": ")
+			becomes = "REFUSED: " + advice
 		}
 		fmt.Fprintf(&b, "  --%s=%s: %s\n", f.Name, f.Value, becomes)
 	})
