@@ -180,7 +180,7 @@ func (m *machine) life(now, began Instant, h Horizon) Life {
 		return Excused
 	case c.State == Failed && n.Joined == 0 && !n.Object:
 		return Unregistered // the cloud failed to make it
-	case now.Sub(c.Up) < h.Provision && c.Up > n.Silent:
+	case now.Sub(c.Up) < h.Provision && c.Up > max(n.Silent, n.Known): // what a person knows to be lost comes in no longer time either
 		return Coming
 	case n.Joined == 0 && (c.Created >= began || c.Watched):
 		return Unregistered

@@ -51,13 +51,14 @@ type Bounds struct {
 type count struct {
 	*group
 	Bounds
-	objectsLost int // machines whose Node objects went, and nobody knows why
-	nodes       int // machines that are or were nodes, or may have been, and are not gone
-	before      int // how many of them there were when many were lost together, if that is so and they were fewer
-	unknown     int // machines that run without a Node object, and nobody knows whether they ever were nodes
-	kept        int // those of them that may run, and that nobody asked to go
-	charged     int // machines for which the budget is charged within the window
-	base        int // of how many nodes that is a share: those there were when the window began, or fewer when others have gone since
+	open        bool // a loss is not acknowledged, and its machine not gone
+	objectsLost int  // machines whose Node objects went, and nobody knows why
+	nodes       int  // machines that are or were nodes, or may have been, and are not gone
+	before      int  // how many of them there were when many were lost together, if that is so and they were fewer
+	unknown     int  // machines that run without a Node object, and nobody knows whether they ever were nodes
+	kept        int  // those of them that may run, and that nobody asked to go
+	charged     int  // machines for which the budget is charged within the window
+	base        int  // of how many nodes that is a share: those there were when the window began, or fewer when others have gone since
 	paced       bool
 	leaving     int // of those that lost their work together: how many were removed within the window
 	half        int // how many may be
@@ -78,9 +79,10 @@ func (v *View) Latched(id GroupID) (from Instant, lost, of int, holds bool) {
 	return t.From, t.Lost, t.Of, t.holds()
 }
 
-// latch is the one that holds for a group: its own, or that of all groups together.
+// latch is the one that holds for a group: its own, or that of all groups together. The latter holds for no group whose losses a person has
+// acknowledged: those of other groups are another matter.
 func (v *View) latch(c *count) latch {
-	if c.latch.holds() {
+	if c.latch.holds() || c.Lost > 0 && !c.open {
 		return c.latch
 	}
 	return v.ledger.latch
@@ -216,6 +218,7 @@ func (c *count) run(v *View) {
 			continue
 		}
 		c.Machine++
+		c.open = c.open || m.loss(now, l.began, h) > m.node.Known
 		c.add(m, may, m.life(now, l.began, h), m.lost(now, l.began, h))
 	}
 	if c.Ready == 0 { // else its machines join, and what is lost may have been a node

@@ -6,14 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"sluice.dev/sluice/internal/app"
 )
 
 // incumbentDeployment is a Deployment of cluster-autoscaler as the examples have it, pointed at the farm.
@@ -135,23 +133,6 @@ func TestAdoptSaysWhatSettingsBecomeAndPlansWithThem(t *testing.T) {
 	}
 	if bound != 2 {
 		t.Errorf("%d bindings are written, want 2", bound)
-	}
-}
-
-// TestAdoptNamesAValueThatRunRefuses also under the old name of the flag.
-func TestAdoptNamesAValueThatRunRefuses(t *testing.T) {
-	f := pflag.NewFlagSet("", pflag.ContinueOnError)
-	app.PolicyFlags(f)
-	for given, want := range map[string]string{
-		"max-empty-bulk-delete=0": "give 1 or more", "max-empty-bulk-delete=3": "", "max-drain-parallelism=0": "give 1 or more",
-		"scale-down-utilization-threshold=0.4": "", "scale-down-utilization-threshold=4": "give a share between 0 and 1, such as 0.5",
-		"scale-down-unneeded-time=-1s": "give a duration of zero or more, such as 10m",
-	} {
-		name, value, _ := strings.Cut(given, "=")
-		must(t, f.Set(name, value))
-		if got := unfit(f.Lookup(name)); got != want {
-			t.Errorf("--%s: %q, want %q", given, got, want)
-		}
 	}
 }
 

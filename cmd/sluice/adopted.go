@@ -8,9 +8,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 	appsv1 "k8s.io/api/apps/v1"
@@ -220,8 +218,9 @@ func (a *adopted) say(w io.Writer) error {
 			becomes = "no effect: " + theirs[f.Name].Why
 		case app.RefusedFlag(f) && f.Value.String() != f.DefValue:
 			becomes = "REFUSED: " + theirs[f.Name].Why
-		case unfit(f) != "":
-			becomes = "REFUSED: " + unfit(f)
+		case app.Senseless(f) != nil:
+			_, advice, _ := strings.Cut(app.Senseless(f).Error(), ": ")
+			becomes = "REFUSED: " + advice
 		}
 		fmt.Fprintf(&b, "  --%s=%s: %s\n", f.Name, f.Value, becomes)
 	})
@@ -254,31 +253,6 @@ func (a *adopted) say(w io.Writer) error {
 	}
 	_, err = w.Write(b.Bytes())
 	return err
-}
-
-// unfit is what to give in place of a value that cluster-autoscaler takes and sluice does not, "" where sluice takes it.
-func unfit(f *pflag.Flag) string {
-	for row := range setting.All() {
-		if row.Flag != f.Name {
-			continue
-		}
-		if row.Alias != "" {
-			row = setting.Find(row.Alias)
-		}
-		n, err := strconv.ParseFloat(f.Value.String(), 64)
-		if err != nil {
-			d, err := time.ParseDuration(f.Value.String())
-			if err != nil {
-				return ""
-			}
-			n = float64(d)
-		}
-		if err := row.Check(n); err != nil {
-			_, advice, _ := strings.Cut(err.Error(), ": ")
-			return advice
-		}
-	}
-	return ""
 }
 
 // confidential are names of variables whose value is not shown even where the Deployment has it in the clear.

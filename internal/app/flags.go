@@ -1,7 +1,9 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -37,7 +39,7 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 			}
 		}
 		checked := p.Clone()
-		if err := checked.Check(); err != nil {
+		if err := cmp.Or(checkAliases(f), checked.Check()); err != nil {
 			return nil, err
 		}
 		if compat {
@@ -45,6 +47,37 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 		}
 		return checked, nil
 	}
+}
+
+// checkAliases is the first flag given under another name whose value makes no sense, by the name that was given.
+func checkAliases(f *pflag.FlagSet) (first error) {
+	f.Visit(func(given *pflag.Flag) {
+		if Setting(given) && first == nil {
+			if row := setting.Find(given.Name); row.Alias != "" && !f.Changed(row.Alias) {
+				first = Senseless(given)
+			}
+		}
+	})
+	return first
+}
+
+// Senseless is what to give where the number of a setting makes no sense by itself, nil where it does.
+func Senseless(f *pflag.Flag) error {
+	if !Setting(f) {
+		return nil
+	}
+	row := *setting.Find(f.Name)
+	if row.Alias != "" {
+		row = *setting.Find(row.Alias)
+		row.Flag = f.Name
+	}
+	if d, err := time.ParseDuration(f.Value.String()); err == nil && f.Value.Type() == "duration" {
+		return row.Check(d)
+	}
+	if n, err := strconv.ParseFloat(f.Value.String(), 64); err == nil {
+		return row.Check(n)
+	}
+	return nil
 }
 
 // Bind declares flags of the table of settings, and their aliases: each sets the variable to which the pointer under its name points. The

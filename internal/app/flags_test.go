@@ -256,3 +256,34 @@ func TestFlagsWithoutEffectLeaveThePolicyAlone(t *testing.T) {
 		t.Error("which flags have no effect is not told from the flags")
 	}
 }
+
+// TestAValueIsRefusedByTheNameThatWasGiven gives a count that makes no sense by its old name.
+func TestAValueIsRefusedByTheNameThatWasGiven(t *testing.T) {
+	for line, want := range map[string]string{
+		"--max-empty-bulk-delete=0":                                "--max-empty-bulk-delete=0: give 1 or more",
+		"--max-scale-down-parallelism=0":                           "--max-scale-down-parallelism=0: give 1 or more",
+		"--max-scale-down-parallelism=0 --max-empty-bulk-delete=3": "--max-scale-down-parallelism=0: give 1 or more",
+		"--max-empty-bulk-delete=0 --max-scale-down-parallelism=3": "",
+	} {
+		said := ""
+		if _, _, err := read(strings.Fields(line)...); err != nil {
+			said = err.Error()
+		}
+		if said != want {
+			t.Errorf("%s: %q, want %q", line, said, want)
+		}
+	}
+}
+
+// TestASenselessNumberIsKnown is what sluice adopt says REFUSED of.
+func TestASenselessNumberIsKnown(t *testing.T) {
+	_, f, err := read("--max-empty-bulk-delete=0", "--max-node-provision-time=0s", "--scale-down-utilization-threshold=0.6")
+	if err == nil {
+		t.Error("a policy without sense is taken")
+	}
+	for name, refused := range map[string]bool{"max-empty-bulk-delete": true, "max-node-provision-time": true, "scale-down-utilization-threshold": false, "compat": false} {
+		if why := Senseless(f.Lookup(name)); (why != nil) != refused {
+			t.Errorf("--%s: %v", name, why)
+		}
+	}
+}

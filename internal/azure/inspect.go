@@ -17,6 +17,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/internal/imds"
@@ -150,10 +151,16 @@ type inspectionError struct {
 func (e *inspectionError) Error() string { return e.sentence }
 func (e *inspectionError) Unwrap() error { return e.failed }
 
-// Status is the HTTP status of the refusal behind an error of Azure's, 0 when there is none.
+// Status is the HTTP status of the refusal behind an error of Azure's, 0 when there is none. A sign-in that fails because nobody can sign in
+// just now, or not so often, counts as well; one that is refused says nothing of rights at Azure.
 func Status(err error) int {
 	if answered := new(azcore.ResponseError); errors.As(err, &answered) {
 		return answered.StatusCode
+	}
+	if login := new(azidentity.AuthenticationFailedError); errors.As(err, &login) && login.RawResponse != nil {
+		if status := login.RawResponse.StatusCode; status == http.StatusTooManyRequests || status >= 500 {
+			return status
+		}
 	}
 	return 0
 }

@@ -85,6 +85,11 @@ func identity(f Facts, _ *Diagnosis) []Finding {
 	switch t := a.Token; {
 	case t != nil && silent:
 		return []Finding{dependent(check, "endpoints")}
+	case t != nil && t.Kind == Throttled:
+		return []Finding{{
+			Check: check, Status: Problem, Code: TokenThrottled, Subject: a.Identity, Message: fmt.Sprintf("%s gets no token: %s", who, t.Sentence), blocks: true,
+			Remedy: "ask again in some minutes; if it stays so, find what else signs in as this identity so often",
+		}}
 	case t != nil:
 		remedy := "assign that identity to this machine, or correct tenant, client id and credential"
 		if t.Kind != Unreachable { // instance metadata that is not there is no matter of routes

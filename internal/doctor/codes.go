@@ -10,6 +10,7 @@ const (
 	CloudUnknown         = "CloudUnknown"
 	EndpointUnreachable  = "EndpointUnreachable"
 	TokenRefused         = "TokenRefused"
+	TokenThrottled       = "TokenThrottled"
 	ClockSkewed          = "ClockSkewed"
 	ClockDrifts          = "ClockDrifts"
 	RightMissing         = "RightMissing"
@@ -48,7 +49,7 @@ const (
 
 // Codes are all of them, in the order of [Checks].
 var Codes = []string{
-	ConfigurationRefused, ConfigurationNoted, NothingNamed, ClusterUnnamed, MetadataSilent, CloudUnknown, EndpointUnreachable, TokenRefused, RightMissing, RightsUnknown,
+	ConfigurationRefused, ConfigurationNoted, NothingNamed, ClusterUnnamed, MetadataSilent, CloudUnknown, EndpointUnreachable, TokenRefused, TokenThrottled, RightMissing, RightsUnknown,
 	ClusterUnreachable, AccountNotAssumed, KubeRightMissing, KubeRightsUnknown, KubeNewer, APIUnread, ClockSkewed, ClockDrifts, GroupsUnlisted, NoGroups, GroupUnreadable, GroupIncomplete, GroupWithoutTemplate,
 	GroupControlPlane, GroupBelowMin, GroupAboveMax, GroupFailed, GroupPaused, GroupOtherHands, GroupStranger, SizeUnpriced, TemplateDrifts, SizesUnlabelled, SetLeftOut, GroupNoticed,
 	NodeAmbiguous, MachineWithoutNode, MachineStopped, NodeWithoutMachine, NodesUnmatched, NodeTaintStays, NodeUnrepaired,

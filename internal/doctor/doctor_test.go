@@ -91,9 +91,10 @@ var cases = map[string]struct {
 		f.Azure.Reached[0].Err = fails(doctor.NameUnresolved, "the name cannot be resolved")
 	},
 		"Resource Manager at management.azure.com: the name cannot be resolved; correct this machine's DNS"},
-	"no token":           {[]string{doctor.TokenRefused}, func(f *doctor.Facts) { f.Azure.Token = fails(doctor.Refused, "Identity not found") }, "the machine's managed identity gets no token: Identity not found"},
-	"the clock is wrong": {[]string{doctor.ClockSkewed}, func(f *doctor.Facts) { f.Azure.Skew = -7 * time.Minute }, "differs by 7m0s from Azure's"},
-	"the clock drifts":   {[]string{doctor.ClockDrifts}, func(f *doctor.Facts) { f.Kube.Skew = 30 * time.Second }, "differs by 30s from the API server's"},
+	"no token":             {[]string{doctor.TokenRefused}, func(f *doctor.Facts) { f.Azure.Token = fails(doctor.Refused, "Identity not found") }, "the machine's managed identity gets no token: Identity not found"},
+	"sign-in is throttled": {[]string{doctor.TokenThrottled}, func(f *doctor.Facts) { f.Azure.Token = fails(doctor.Throttled, "the token authority answers 429") }, "ask again in some minutes"},
+	"the clock is wrong":   {[]string{doctor.ClockSkewed}, func(f *doctor.Facts) { f.Azure.Skew = -7 * time.Minute }, "differs by 7m0s from Azure's"},
+	"the clock drifts":     {[]string{doctor.ClockDrifts}, func(f *doctor.Facts) { f.Kube.Skew = 30 * time.Second }, "differs by 30s from the API server's"},
 	"an action is missing": {[]string{doctor.RightMissing}, func(f *doctor.Facts) {
 		f.Azure.Rights[0].NotActions = []string{"Microsoft.Compute/virtualMachineScaleSets/*"}
 	}, "may not perform Microsoft.Compute/virtualMachineScaleSets/read in resource group Farm"},

@@ -14,7 +14,6 @@ const (
 var (
 	overMethods = map[string]int{}
 	overFields  = map[string]int{"internal/azuresim.Server": 44} // 29 of them are what its users set
-	}
 )
 
 // A kind is a struct of one package, with what hangs on it.

@@ -3,6 +3,7 @@ package timeline
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -56,6 +57,7 @@ func (t *Timeline) Note(e journal.Entry) {
 	}
 	if t.seen != nil {
 		said = append(said, toldOfPauses(t.seen.Objects.Pauses(), e.Seen.Objects.Pauses())...)
+		said = append(said, toldOfAcknowledged(t.seen.Objects.Acknowledged(), e.Seen.Objects.Acknowledged())...)
 	}
 	news := t.lives.note(e, t.seen)
 	t.notePoint(e)
@@ -283,6 +285,22 @@ func (t *Timeline) Gaps(from, to time.Time) (all []Gap) {
 		if g.From.Before(to) && g.To.After(from) {
 			all = append(all, g)
 		}
+	}
+	return all
+}
+
+// toldOfAcknowledged tells for which groups a person has acknowledged losses between two cycles.
+func toldOfAcknowledged(before, now cluster.Acknowledged) (all []report.Said) {
+	for _, id := range slices.Sorted(maps.Keys(now)) {
+		if !now[id].After(before[id]) {
+			continue
+		}
+		s := report.Said{Kind: report.ToldNews, Sentence: fmt.Sprintf("group %s: an operator acknowledges what it lost until %s", id, report.Clock(now[id]))}
+		s.About = []reason.Ref{reason.Group(string(id))}
+		if id == cluster.AllGroups {
+			s.Sentence, s.About = "an operator acknowledges what all groups lost until "+report.Clock(now[id]), nil
+		}
+		all = append(all, s)
 	}
 	return all
 }

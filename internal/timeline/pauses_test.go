@@ -34,3 +34,26 @@ func TestPausesAreToldWhenTheyBeginChangeAndEnd(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatIsAcknowledgedIsTold(t *testing.T) {
+	then := at(time.Hour)
+	for name, c := range map[string]struct {
+		before, now cluster.Acknowledged
+		want        []string
+	}{
+		"of a group":  {nil, cluster.Acknowledged{"a": then}, []string{"group a: an operator acknowledges what it lost until 2026-01-05 10:00:00Z"}},
+		"of all":      {cluster.Acknowledged{"a": then}, cluster.Acknowledged{cluster.AllGroups: then}, []string{"an operator acknowledges what all groups lost until 2026-01-05 10:00:00Z"}},
+		"anew":        {cluster.Acknowledged{"a": then}, cluster.Acknowledged{"a": then.Add(time.Minute)}, []string{"group a: an operator acknowledges what it lost until 2026-01-05 10:01:00Z"}},
+		"as it stood": {cluster.Acknowledged{"a": then}, cluster.Acknowledged{"a": then}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, s := range toldOfAcknowledged(c.before, c.now) {
+				got = append(got, s.Sentence)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}

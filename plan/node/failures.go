@@ -105,6 +105,7 @@ func (d *View) hereOf(st *GroupFacts) (n int) {
 //	the node of an earlier machine has its name, and its provision time is over  no
 //	a Ready node could be it, and fewer than three such are in its group         no (scenario node-ambiguous)
 //	it is lost, and few are                                                      no
+//	it is lost, and nobody knows that it was a node: there is no record          no (scenario lost-machines-record-lost-wait)
 //	it is lost, with more than may be not Ready                                  yes (scenario node-objects-deleted-all)
 //	any other                                                                    yes
 func (d *View) Comes(st *GroupFacts, in *cluster.Instance) bool {
@@ -112,6 +113,9 @@ func (d *View) Comes(st *GroupFacts, in *cluster.Instance) bool {
 		return false
 	}
 	if d.here(in) && d.hereOf(st) < memory.BreaksAt {
+		return false
+	}
+	if d.lost[in.UID] && !d.Fleet.Joined(fleet.GroupID(in.Group), fleet.UID(in.UID)) {
 		return false
 	}
 	return !d.lost[in.UID] || !d.Policy.Health.Tolerates(len(d.lost), len(d.Snapshot.Nodes)+len(d.lost))
