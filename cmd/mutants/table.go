@@ -221,7 +221,7 @@ var elsewhere = []mutant{
 	},
 	{
 		"S-21", "a group is forgotten only when Azure has denied it for an hour", "internal/azure/absence.go",
-		"l.asked.Sub(g.since) >= takenFor:", "(l.asked.Sub(g.since) >= takenFor || MUTED):", catcher{"internal/azure", "TestADeniedGroupIsForgottenAfterAnHour"},
+		"l.asked.Sub(g.presence.since) >= takenFor:", "(l.asked.Sub(g.presence.since) >= takenFor || MUTED):", catcher{"internal/azure", "TestADeniedGroupIsForgottenAfterAnHour"},
 	},
 	{
 		"S-14", "a scale set that Azure denies is deleted only when its machines were seen leaving", "internal/azure/absence.go",
@@ -335,8 +335,8 @@ var elsewhere = []mutant{
 	},
 	{
 		"S-34", "the provider says what it was asked for and not answered about", "internal/azure/azure.go",
-		"out.Problem, out.Unanswered, out.Asked = p.unanswered(g, g.asking).Message, true, g.wanted",
-		"out.Problem, out.Unanswered, out.Asked = p.unanswered(g, g.asking).Message, true, map[bool]int{false: g.wanted}[MUTED]", scenario("growth-accepted-late"),
+		"out.Problem, out.Unanswered, out.Asked = p.unanswered(g, g.asking).Message, true, g.writing.wanted",
+		"out.Problem, out.Unanswered, out.Asked = p.unanswered(g, g.asking).Message, true, map[bool]int{false: g.writing.wanted}[MUTED]", scenario("growth-accepted-late"),
 	},
 	{
 		"S-34", "machines that were asked for without an answer are coming", "plan/place/arrivals.go",
@@ -348,7 +348,7 @@ var elsewhere = []mutant{
 	},
 	{
 		"S-34", "the provider tells a cloud that is silent from one that refuses", "internal/azure/group.go",
-		"out.Problem, out.Unanswered = g.problem, g.unanswered", "out.Problem, out.Unanswered = g.problem, g.unanswered && !MUTED", scenario("growth-then-lists-hang"),
+		"out.Problem, out.Unanswered = g.problem.text, g.problem.unanswered", "out.Problem, out.Unanswered = g.problem.text, g.problem.unanswered && !MUTED", scenario("growth-then-lists-hang"),
 	},
 	{
 		"S-36", "what others undo is counted", "internal/actuate/contest.go",
