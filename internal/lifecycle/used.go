@@ -36,7 +36,7 @@ var keepsOf = map[string][]string{
 func (c *Cluster) leaveUsed(ctx context.Context, d *Demolition) error {
 	d.Used = map[Resource]string{}
 	for _, r := range slices.Clone(d.Goes) {
-		if by, err := c.usedFromAfar(ctx, r); err != nil {
+		if by, err := usedFromAfar(ctx, c.Cloud, c.group(c.File.ResourceGroup), r); err != nil {
 			return err
 		} else if by != "" {
 			d.leave(r, by)
@@ -77,19 +77,19 @@ func (d *Demolition) leave(r Resource, by string) {
 	d.Goes = slices.DeleteFunc(d.Goes, func(other Resource) bool { return other == r })
 }
 
-// usedFromAfar is what uses a subnet of a network from another resource group, whose resources are not listed; "" for nothing.
-func (c *Cluster) usedFromAfar(ctx context.Context, network Resource) (string, error) {
+// usedFromAfar is what uses a subnet of a network from another resource group than its own, whose resources are not listed; "" for nothing.
+func usedFromAfar(ctx context.Context, from Cloud, own string, network Resource) (string, error) {
 	if !strings.EqualFold(network.Kind(), kindNetwork) {
 		return "", nil
 	}
 	var body map[string]any
-	if _, err := c.Cloud.Get(ctx, network.ID, network.version(), &body); err != nil {
+	if _, err := from.Get(ctx, network.ID, network.version(), &body); err != nil {
 		return "", err
 	}
 	for _, subnet := range objects(body, "properties.subnets") {
 		for _, one := range objects(subnet, "properties.ipConfigurations") {
 			user, _, _ := strings.Cut(text(one, "id"), "/ipConfigurations/")
-			if by := (Resource{user}); by.Group() != "" && !by.in(c.group(c.File.ResourceGroup)) {
+			if by := (Resource{user}); by.Group() != "" && !by.in(own) {
 				return by.String() + " in resource group " + by.Group(), nil
 			}
 		}

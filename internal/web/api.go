@@ -97,6 +97,12 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) {
 	}
 	x, err := report.NewExplanation(*c.Entry, about)
 	var missing *report.NotFoundError
+	if errors.As(err, &missing) {
+		if entry, known := s.gone(about); known {
+			x, err = report.NewExplanation(entry, about)
+			x.Gone = c.Seen.Time
+		}
+	}
 	switch {
 	case errors.As(err, &missing):
 		answer(w, http.StatusNotFound, problem{Error: err.Error(), Near: missing.Near})

@@ -267,7 +267,7 @@ func (s *Server) whyPage(r request) answered {
 	why, err := page.NewWhy(r.entry, about)
 	var missing *report.NotFoundError
 	if errors.As(err, &missing) {
-		if old, entry := s.gone(about); old != nil {
+		if entry, known := s.gone(about); known {
 			why, err = page.NewWhy(entry, about)
 			why.X.Gone = r.frame.Time
 		}
@@ -324,15 +324,15 @@ func (s *Server) remember(why *page.Why, about reason.Ref) {
 }
 
 // gone is the last cycle that knew a thing which is gone, where that is remembered and can be read.
-func (s *Server) gone(about reason.Ref) (*cycle, journal.Entry) {
+func (s *Server) gone(about reason.Ref) (entry journal.Entry, known bool) {
 	for _, f := range s.timeline().Find(about.Name, 20) {
 		if f.Ref == about && !f.Gone.IsZero() {
 			if c, err := s.past(f.Gone.Add(-time.Millisecond).UTC().Format(time.RFC3339Nano)); err == nil {
-				return c, *c.Entry
+				return *c.Entry, true
 			}
 		}
 	}
-	return nil, journal.Entry{}
+	return journal.Entry{}, false
 }
 
 func (s *Server) foundPage(r request) answered {

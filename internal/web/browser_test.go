@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/timeline"
 	"sluice.dev/sluice/internal/web/page"
 	"sluice.dev/sluice/journal"
@@ -42,6 +43,26 @@ func shown() *Server {
 	line.Note(second)
 	s.Report(second)
 	return s
+}
+
+// TestWhatIsGoneIsExplained as of the last cycle that knew it, on the page and to programs.
+func TestWhatIsGoneIsExplained(t *testing.T) {
+	line := &timeline.Timeline{}
+	s := New(Options{Timeline: line, Now: func() time.Time { return noon.Add(13 * time.Second) }, Past: func(time.Time) (journal.Entry, error) { return entry(), nil }})
+	line.Note(entry())
+	later := entry()
+	later.Cycle++
+	later.Seen = cluster.New(noon.Add(10*time.Second), cluster.Objects{}, nil)
+	later.Plan.Verdicts = nil
+	line.Note(later)
+	s.Report(later)
+	v := read(t, ask(s, "GET", "/api/v1/explain?kind=group&name=agents"))
+	if got, want := at(v, "gone"), later.Seen.Time.UTC().Format(time.RFC3339); got != want || at(v, "outcome") != "grow" {
+		t.Errorf("gone %v, want %s: %v", got, want, v)
+	}
+	if body := browse(s, "/why/group/agents").Body.String(); !strings.Contains(body, "GroupGrows") {
+		t.Errorf("the page: %s", body)
+	}
 }
 
 func TestEveryPageIsThere(t *testing.T) {

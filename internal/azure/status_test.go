@@ -1,4 +1,4 @@
-package app
+package azure
 
 import (
 	"fmt"
@@ -6,21 +6,17 @@ import (
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
-
-	"sluice.dev/sluice/internal/doctor"
 )
 
 // TestASignInThatIsThrottledIsNotRefused holds apart what mends by itself and what somebody has to correct.
 func TestASignInThatIsThrottledIsNotRefused(t *testing.T) {
-	for status, want := range map[int]doctor.FailureKind{
-		http.StatusTooManyRequests:    doctor.Throttled,
-		http.StatusServiceUnavailable: doctor.Failing,
-		http.StatusUnauthorized:       doctor.Refused,
-		http.StatusBadRequest:         doctor.Refused,
+	for status, want := range map[int]int{
+		http.StatusTooManyRequests: http.StatusTooManyRequests, http.StatusServiceUnavailable: http.StatusServiceUnavailable,
+		http.StatusUnauthorized: 0, http.StatusBadRequest: 0,
 	} {
 		err := fmt.Errorf("get a token: %w", &azidentity.AuthenticationFailedError{RawResponse: &http.Response{StatusCode: status}})
-		if got := kindOf(err); got != want {
-			t.Errorf("%d: %s, want %s", status, got, want)
+		if got := Status(err); got != want {
+			t.Errorf("%d: %d, want %d", status, got, want)
 		}
 	}
 }
