@@ -93,7 +93,11 @@ func (m *Metrics) Process(version string, leads func() bool) {
 	gauges(m.registry, "sluice_build_info", "1, by the version of the program.", "version").WithLabelValues(version).Set(1)
 }
 
-// Cost is what the group's machines cost by the hour at list prices; false while that is unknown.
+// Cost is what the group's machines cost by the hour at list prices, those that are switched off included; nothing of a group that Azure has no
+// more; false while that is unknown.
 func Cost(g *cluster.Group) (usd float64, known bool) {
+	if !g.Deleted.IsZero() {
+		return 0, true
+	}
 	return float64(max(g.Capacity, 0)) * g.PriceUSDPerHour, g.Capacity >= 0 && (g.PriceUSDPerHour > 0 || g.Capacity == 0)
 }

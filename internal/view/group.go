@@ -120,8 +120,7 @@ func (l *looked) group(g *cluster.Group) Group {
 			out.Until = at
 		}
 	}
-	if g.Capacity >= 0 && (g.PriceUSDPerHour > 0 || g.Capacity == 0) {
-		usd := float64(g.Capacity) * g.PriceUSDPerHour
+	if usd, known := report.Cost(g); known {
 		out.USD = &usd
 	}
 	nodes := l.nodesOf(g.ID)
