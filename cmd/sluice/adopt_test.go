@@ -11,7 +11,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
-
 )
 
 // incumbentDeployment is a Deployment of cluster-autoscaler as the examples have it, pointed at the farm.
