@@ -98,7 +98,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) {
 	x, err := report.NewExplanation(*c.Entry, about)
 	var missing *report.NotFoundError
 	if errors.As(err, &missing) {
-		if entry, known := s.gone(about); known {
+		if entry, known := s.gone(about, c.Seen.Time); known {
 			x, err = report.NewExplanation(entry, about)
 			x.Gone = c.Seen.Time
 		}

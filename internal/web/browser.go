@@ -267,7 +267,7 @@ func (s *Server) whyPage(r request) answered {
 	why, err := page.NewWhy(r.entry, about)
 	var missing *report.NotFoundError
 	if errors.As(err, &missing) {
-		if entry, known := s.gone(about); known {
+		if entry, known := s.gone(about, r.frame.Time); known {
 			why, err = page.NewWhy(entry, about)
 			why.X.Gone = r.frame.Time
 		}
@@ -323,10 +323,10 @@ func (s *Server) remember(why *page.Why, about reason.Ref) {
 	}
 }
 
-// gone is the last cycle that knew a thing which is gone, where that is remembered and can be read.
-func (s *Server) gone(about reason.Ref) (entry journal.Entry, known bool) {
+// gone is the last cycle that knew a thing which is gone by a time, where that is remembered and can be read.
+func (s *Server) gone(about reason.Ref, by time.Time) (entry journal.Entry, known bool) {
 	for _, f := range s.timeline().Find(about.Name, 20) {
-		if f.Ref == about && !f.Gone.IsZero() {
+		if f.Ref == about && !f.Gone.IsZero() && !f.Gone.After(by) {
 			if c, err := s.past(f.Gone.Add(-time.Millisecond).UTC().Format(time.RFC3339Nano)); err == nil {
 				return *c.Entry, true
 			}

@@ -45,20 +45,30 @@ func shown() *Server {
 	return s
 }
 
-// TestWhatIsGoneIsExplained as of the last cycle that knew it, on the page and to programs.
+// TestWhatIsGoneIsExplained as of the last cycle that knew it, on the page and to programs; and not for a time before it went.
 func TestWhatIsGoneIsExplained(t *testing.T) {
 	line := &timeline.Timeline{}
-	s := New(Options{Timeline: line, Now: func() time.Time { return noon.Add(13 * time.Second) }, Past: func(time.Time) (journal.Entry, error) { return entry(), nil }})
+	without := func(cycle uint64, at time.Time) journal.Entry {
+		e := entry()
+		e.Cycle, e.Seen, e.Plan.Verdicts = cycle, cluster.New(at, cluster.Objects{}, nil), nil
+		return e
+	}
+	before, later := without(6, noon.Add(-10*time.Second)), without(8, noon.Add(10*time.Second))
+	s := New(Options{Timeline: line, Now: func() time.Time { return noon.Add(13 * time.Second) }, Past: func(at time.Time) (journal.Entry, error) {
+		if at.Before(noon.Add(-time.Second)) {
+			return before, nil
+		}
+		return entry(), nil
+	}})
 	line.Note(entry())
-	later := entry()
-	later.Cycle++
-	later.Seen = cluster.New(noon.Add(10*time.Second), cluster.Objects{}, nil)
-	later.Plan.Verdicts = nil
 	line.Note(later)
 	s.Report(later)
 	v := read(t, ask(s, "GET", "/api/v1/explain?kind=group&name=agents"))
 	if got, want := at(v, "gone"), later.Seen.Time.UTC().Format(time.RFC3339); got != want || at(v, "outcome") != "grow" {
 		t.Errorf("gone %v, want %s: %v", got, want, v)
+	}
+	if w := ask(s, "GET", "/api/v1/explain?kind=group&name=agents&at=2026-03-01T11:59:55Z"); w.Code != http.StatusNotFound {
+		t.Errorf("before it was there: %d %s", w.Code, unpacked(t, w))
 	}
 	if body := browse(s, "/why/group/agents").Body.String(); !strings.Contains(body, "GroupGrows") {
 		t.Errorf("the page: %s", body)
